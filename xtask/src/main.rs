@@ -1,0 +1,3 @@
+//! One entry for every chore of the project: `cargo xtask <command>`.
+
+fn main() {}
