@@ -1,0 +1,61 @@
+use std::fmt::Debug;
+
+use crate::{Generation, GroupKey, Node, TypeUrl, Version};
+
+/// What became of one response on one stream.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Delivery<'a> {
+    /// The stream, numbered by the server.
+    pub stream: u64,
+    /// The client.
+    pub node: &'a Node,
+    /// Type of the response.
+    pub type_url: &'a TypeUrl,
+    /// Version that the response carried.
+    pub version: &'a Version,
+    /// Publication from which the response was made.
+    pub generation: Generation,
+    /// What became of it.
+    pub outcome: DeliveryOutcome<'a>,
+}
+
+impl<'a> Delivery<'a> {
+    /// An outcome of a response of `version`, made from publication `generation`.
+    #[must_use]
+    pub const fn new(
+        stream: u64,
+        node: &'a Node,
+        type_url: &'a TypeUrl,
+        version: &'a Version,
+        generation: Generation,
+        outcome: DeliveryOutcome<'a>,
+    ) -> Self {
+        Self {
+            stream,
+            node,
+            type_url,
+            version,
+            generation,
+            outcome,
+        }
+    }
+}
+
+/// How far a response got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeliveryOutcome<'a> {
+    /// It was handed to the transport.
+    Sent,
+    /// The client accepted it.
+    Acked,
+    /// The client rejected it, in whole or in part, for this reason.
+    Nacked(&'a str),
+}
+
+/// Hears what became of each response, by group. Called from the stream's own task: it must not block.
+pub trait DeliverySink<K: GroupKey>: Debug + Send + Sync {
+    /// A response got further.
+    fn delivered(&self, group: &K, delivery: &Delivery<'_>);
+}

@@ -1,0 +1,37 @@
+use crate::{Name, TypeUrl};
+
+/// A resource or a set of resources that cannot be served. The fault is in the data that was handed in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResourceError {
+    /// A resource without a name; clients could not ask for it.
+    #[error("a resource of type {type_url} has no name")]
+    Unnamed {
+        /// Type of the resource.
+        type_url: TypeUrl,
+    },
+    /// A resource without a type URL.
+    #[error("resource {name:?} has no type URL")]
+    Untyped {
+        /// Name of the resource.
+        name: Name,
+    },
+    /// Two resources of one name in one set; clients reject such a response (C-374).
+    #[error("two resources of type {type_url} are named {name:?}")]
+    Duplicate {
+        /// Type of both.
+        type_url: TypeUrl,
+        /// Name of both.
+        name: Name,
+    },
+    /// A resource of one type in a set of another (C-043).
+    #[error("resource {name:?} is a {found}, but was added to the {expected} resources")]
+    WrongType {
+        /// Name of the resource.
+        name: Name,
+        /// Type of the set.
+        expected: TypeUrl,
+        /// Type of the resource.
+        found: TypeUrl,
+    },
+}

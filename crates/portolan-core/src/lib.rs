@@ -1,0 +1,54 @@
+//! The vocabulary of the Portolan xDS control plane, and the traits between its crates.
+//!
+//! | word | means |
+//! |---|---|
+//! | [`TypeUrl`], [`ResourceType`] | a type's URL; what the protocol needs to know of it. The set of types is open |
+//! | [`Resource`], [`ResourceSet`], [`Snapshot`] | one named, versioned, encoded resource; the resources of one type; all types that belong together. Immutable values that share what they have in common |
+//! | [`Publication`] | a snapshot as it was published, numbered |
+//! | [`Version`] | what identifies content on the wire |
+//! | [`Node`], [`Peer`] | what a client says of itself; what the transport knows of it |
+//! | [`NodeHash`] | maps a node to the group whose snapshot it is served |
+//! | [`Source`], [`View`] | where a server reads from; what one stream sees of it |
+//! | [`SnapshotWriter`] | where a publisher writes to |
+//! | [`DeliverySink`], [`GroupObserver`] | who hears of ACKs and NACKs, and of groups that come and go |
+//! | [`References`] | reads out of a body what it refers to |
+//!
+//! This crate knows no protobuf messages, does no I/O, and has no clocks and no threads.
+
+mod delivery;
+mod digest;
+mod error;
+mod group;
+mod lookup;
+mod name;
+mod node;
+mod node_hash;
+mod overlay;
+mod peer;
+mod references;
+mod resource;
+mod resource_set;
+mod resource_type;
+mod snapshot;
+mod source;
+mod type_url;
+mod version;
+mod wire;
+
+pub use delivery::{Delivery, DeliveryOutcome, DeliverySink};
+pub use error::ResourceError;
+pub use group::{GroupObserver, Published, SnapshotWriter};
+pub use lookup::Lookup;
+pub use name::Name;
+pub use node::{Locality, MetadataValue, Node};
+pub use node_hash::{GroupKey, NodeHash, NodeId, Refusal, RefusalKind};
+pub use overlay::{Overlay, OverlayEntry};
+pub use peer::Peer;
+pub use references::{Facts, NoReferences, ReadyWhen, Reference, References};
+pub use resource::{EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry};
+pub use resource_set::{Diff, ResourceSet, ResourceSetEdit, Selection, ValueId, encoded_chunks};
+pub use resource_type::{MissingName, ResourceType, ResourceTypes, SotwMode, well_known};
+pub use snapshot::{Generation, Publication, Snapshot, SnapshotBuilder};
+pub use source::{Announced, Interest, Source, View};
+pub use type_url::TypeUrl;
+pub use version::Version;

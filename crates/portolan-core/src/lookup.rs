@@ -1,0 +1,24 @@
+use crate::Resource;
+
+/// What a snapshot says of one name.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Lookup<'a> {
+    /// It exists.
+    Present(&'a Resource),
+    /// It does not exist.
+    Absent,
+    /// Nobody has said yet: the snapshot does not speak for the type.
+    Pending,
+}
+
+impl<'a> Lookup<'a> {
+    /// The resource, where it exists.
+    #[must_use]
+    pub fn present(self) -> Option<&'a Resource> {
+        match self {
+            Self::Present(resource) => Some(resource),
+            Self::Absent | Self::Pending => None,
+        }
+    }
+}

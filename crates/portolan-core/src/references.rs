@@ -1,0 +1,122 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::{Name, TypeUrl};
+
+/// Reads out of a resource's body what it refers to.
+///
+/// Core and engine know no messages; whoever knows them implements this. It is asked once per resource
+/// ([`Resource::facts`](crate::Resource::facts)) and must depend on nothing but its arguments. A body that cannot be
+/// decoded has no facts: judging it is not this trait's task.
+pub trait References: fmt::Debug + Send + Sync {
+    /// The facts of one resource.
+    fn facts(&self, type_url: &TypeUrl, body: &Bytes) -> Facts;
+}
+
+/// Nothing refers to anything. For servers whose types have no references.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct NoReferences;
+
+impl References for NoReferences {
+    fn facts(&self, _: &TypeUrl, _: &Bytes) -> Facts {
+        Facts::default()
+    }
+}
+
+/// What a resource refers to and when it is ready for use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    references: Box<[Reference]>,
+    ready_when: ReadyWhen,
+}
+
+impl Facts {
+    /// Facts of a resource that is ready as `ready_when` says and refers to `references`.
+    #[must_use]
+    pub fn new(references: impl Into<Box<[Reference]>>, ready_when: ReadyWhen) -> Self {
+        Self {
+            references: references.into(),
+            ready_when,
+        }
+    }
+
+    /// Everything the resource refers to.
+    #[must_use]
+    pub fn references(&self) -> &[Reference] {
+        &self.references
+    }
+
+    /// The names of one type that the resource refers to.
+    pub fn references_to<'a>(&'a self, target: &'a TypeUrl) -> impl Iterator<Item = &'a Name> {
+        self.references
+            .iter()
+            .filter(move |r| r.target == *target)
+            .map(|r| &r.name)
+    }
+
+    /// What proves that a client can use the resource.
+    #[must_use]
+    pub fn ready_when(&self) -> ReadyWhen {
+        self.ready_when
+    }
+}
+
+/// One reference from a resource to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    target: TypeUrl,
+    name: Name,
+    path: Cow<'static, str>,
+}
+
+impl Reference {
+    /// A reference to resource `name` of type `target`, found at `path` in the referring message, for instance
+    /// `eds_cluster_config.service_name`.
+    pub fn new(
+        target: impl Into<TypeUrl>,
+        name: impl Into<Name>,
+        path: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            target: target.into(),
+            name: name.into(),
+            path: path.into(),
+        }
+    }
+
+    /// Type of the resource referred to.
+    #[must_use]
+    pub fn target(&self) -> &TypeUrl {
+        &self.target
+    }
+
+    /// Name of the resource referred to.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// Where in the message the reference stands.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+/// What proves that a client can use a resource that it was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReadyWhen {
+    /// An ACK of a response that carried it, or of a later one.
+    #[default]
+    Acked,
+    /// An ACK of a response sent after it that carried the child it refers to. Envoy withholds the ACK of clusters
+    /// while any of them warms, but acknowledges endpoints as they come.
+    ChildAcked,
+    /// Both: the child alone does not prove it, because the client still checks health, resolves names or fetches
+    /// secrets when the child has come.
+    BothAcked,
+}

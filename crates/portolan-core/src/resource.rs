@@ -1,0 +1,474 @@
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::digest::Digest;
+use crate::wire::{field_len, put_field, put_head};
+use crate::{Facts, Name, References, ResourceError, TypeUrl, Version};
+
+/// Field numbers of `envoy.service.discovery.v3.Resource` and of the two responses.
+mod field {
+    /// `resources` in both discovery responses, and `resource` in `Resource`: the coincidence that lets one buffer
+    /// serve both variants.
+    pub(super) const RESOURCES: u8 = 2;
+    pub(super) const VERSION: u8 = 1;
+    pub(super) const NAME: u8 = 3;
+    pub(super) const ALIASES: u8 = 4;
+    pub(super) const RESOURCE_NAME: u8 = 5;
+    pub(super) const RESOURCE_NAME_NAME: u8 = 1;
+    pub(super) const RESOURCE_NAME_CONSTRAINTS: u8 = 2;
+    pub(super) const ANY_TYPE_URL: u8 = 1;
+    pub(super) const ANY_VALUE: u8 = 2;
+}
+
+/// The two forms in which a resource goes on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryForm {
+    /// `resources` of `DiscoveryResponse`: the bare `Any`.
+    Sotw,
+    /// `resources` of `DeltaDiscoveryResponse`: the `Any` with its name, version and aliases.
+    Delta,
+}
+
+/// One named, versioned, encoded resource. Immutable; cloning is cheap.
+///
+/// It is encoded once, when it is made. One buffer holds the entry of a delta response; its tail is the entry of a
+/// state-of-the-world response, and the tail of that is the body:
+///
+/// ```text
+/// delta entry  [ key len | version  name  aliases  | key len | type URL  key len | body ]
+/// SotW entry                                        [ key len | type URL  key len | body ]
+/// ```
+///
+/// The version is a hash of body, aliases and constraints (not of the TTL), unless the caller chose one.
+///
+/// ```
+/// use portolan_core::{Resource, well_known};
+///
+/// let a = Resource::builder(well_known::CLUSTER, "a", &b"\x0a\x01a"[..]).build()?;
+/// let same = Resource::builder(well_known::CLUSTER, "a", &b"\x0a\x01a"[..]).build()?;
+/// assert_eq!(a.version(), same.version());
+/// # Ok::<(), portolan_core::ResourceError>(())
+/// ```
+#[derive(Clone)]
+pub struct Resource(Arc<Inner>);
+
+struct Inner {
+    type_url: TypeUrl,
+    name: Name,
+    version: Version,
+    identity: u128,
+    element: u128,
+    attributes: Attributes,
+    entry: Bytes,
+    sotw_at: usize,
+    body_at: usize,
+    facts: OnceLock<Facts>,
+}
+
+/// What a resource has besides its body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Attributes {
+    caller_version: Option<Version>,
+    ttl: Option<Duration>,
+    aliases: Vec<Name>,
+    constraints: Option<Bytes>,
+    on_demand: bool,
+}
+
+impl Resource {
+    /// Starts a resource: its type, its name, and its body, an encoded message of that type.
+    pub fn builder(
+        type_url: impl Into<TypeUrl>,
+        name: impl Into<Name>,
+        body: impl Into<Bytes>,
+    ) -> ResourceBuilder {
+        ResourceBuilder {
+            type_url: type_url.into(),
+            name: name.into(),
+            body: body.into(),
+            attributes: Attributes::default(),
+        }
+    }
+
+    /// The type.
+    #[must_use]
+    pub fn type_url(&self) -> &TypeUrl {
+        &self.0.type_url
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        &self.0.name
+    }
+
+    /// The version as sent in delta responses: the caller's, or a hash of the content.
+    #[must_use]
+    pub fn version(&self) -> &Version {
+        &self.0.version
+    }
+
+    /// How long a client may keep the resource without hearing of it again. Default: for ever.
+    #[must_use]
+    pub fn ttl(&self) -> Option<Duration> {
+        self.0.attributes.ttl
+    }
+
+    /// Other names under which clients may ask for it (C-214).
+    #[must_use]
+    pub fn aliases(&self) -> &[Name] {
+        &self.0.attributes.aliases
+    }
+
+    /// Encoded `DynamicParameterConstraints` that select the clients for which this variant is meant.
+    #[must_use]
+    pub fn constraints(&self) -> Option<&Bytes> {
+        self.0.attributes.constraints.as_ref()
+    }
+
+    /// Whether a wildcard leaves it out, so that only clients that name it get it.
+    #[must_use]
+    pub fn on_demand(&self) -> bool {
+        self.0.attributes.on_demand
+    }
+
+    /// The encoded message.
+    #[must_use]
+    pub fn body(&self) -> Bytes {
+        self.0.entry.slice(self.0.body_at..)
+    }
+
+    /// The entry of a response's `resources`, field key and length included. A slice of the one buffer.
+    #[must_use]
+    pub fn entry(&self, form: EntryForm) -> Bytes {
+        match form {
+            EntryForm::Delta => self.0.entry.clone(),
+            EntryForm::Sotw => self.0.entry.slice(self.0.sotw_at..),
+        }
+    }
+
+    /// Length of [`entry`](Self::entry) in bytes.
+    #[must_use]
+    pub fn entry_len(&self, form: EntryForm) -> usize {
+        match form {
+            EntryForm::Delta => self.0.entry.len(),
+            EntryForm::Sotw => self.0.entry.len() - self.0.sotw_at,
+        }
+    }
+
+    /// Whether a client that holds `other` may be left alone: same version and same content.
+    #[must_use]
+    pub fn same_content(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.identity == other.0.identity
+    }
+
+    /// What the resource refers to and when it is ready. Read from the body once, whoever asks first.
+    pub fn facts(&self, references: &dyn References) -> &Facts {
+        self.0
+            .facts
+            .get_or_init(|| references.facts(&self.0.type_url, &self.body()))
+    }
+
+    /// Hash of version, content and wildcard membership: equal exactly where [`same_content`](Self::same_content).
+    #[must_use]
+    pub fn identity(&self) -> Identity {
+        Identity(self.0.identity)
+    }
+
+    pub(crate) fn is_same_value(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// What this resource adds to its set's version.
+    pub(crate) fn element(&self) -> u128 {
+        self.0.element
+    }
+}
+
+/// Fingerprint of one version of one resource; what a stream remembers of what it sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Identity(u128);
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Resource({}@{})", self.0.name, self.0.version)
+    }
+}
+
+/// A [`Resource`] under construction.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ResourceBuilder {
+    type_url: TypeUrl,
+    name: Name,
+    body: Bytes,
+    attributes: Attributes,
+}
+
+impl ResourceBuilder {
+    /// A version of the caller's own instead of the content hash. It becomes part of the resource's identity: when
+    /// either it or the content differs, the resource has changed. Never reuse one for other content: a client that
+    /// reconnects with it is believed.
+    pub fn version(mut self, version: impl Into<Version>) -> Self {
+        self.attributes.caller_version = Some(version.into());
+        self
+    }
+
+    /// See [`Resource::ttl`].
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.attributes.ttl = Some(ttl);
+        self
+    }
+
+    /// Adds one of [`Resource::aliases`].
+    pub fn alias(mut self, alias: impl Into<Name>) -> Self {
+        self.attributes.aliases.push(alias.into());
+        self
+    }
+
+    /// See [`Resource::constraints`].
+    pub fn constraints(mut self, constraints: impl Into<Bytes>) -> Self {
+        self.attributes.constraints = Some(constraints.into());
+        self
+    }
+
+    /// See [`Resource::on_demand`]. Default: no.
+    pub fn on_demand(mut self, on: bool) -> Self {
+        self.attributes.on_demand = on;
+        self
+    }
+
+    /// The type.
+    #[must_use]
+    pub fn type_url(&self) -> &TypeUrl {
+        &self.type_url
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// Hashes and encodes.
+    ///
+    /// # Errors
+    /// [`ResourceError::Unnamed`] and [`ResourceError::Untyped`].
+    pub fn build(self) -> Result<Resource, ResourceError> {
+        self.build_onto(None)
+    }
+
+    /// As [`build`](Self::build), but gives `previous` back where nothing changed. Comparing bytes is cheaper than
+    /// hashing them, and sets that share values are compared by pointer.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_onto(self, previous: Option<&Resource>) -> Result<Resource, ResourceError> {
+        if self.name.is_empty() {
+            return Err(ResourceError::Unnamed {
+                type_url: self.type_url,
+            });
+        }
+        if self.type_url.as_str().is_empty() {
+            return Err(ResourceError::Untyped { name: self.name });
+        }
+        match previous {
+            Some(previous) if self.equals(previous) => Ok(previous.clone()),
+            _ => Ok(self.encode()),
+        }
+    }
+
+    fn equals(&self, resource: &Resource) -> bool {
+        self.attributes == resource.0.attributes
+            && self.name == resource.0.name
+            && self.type_url == resource.0.type_url
+            && self.body[..] == resource.0.entry[resource.0.body_at..]
+    }
+
+    fn encode(self) -> Resource {
+        let content = self.content_hash();
+        let version = match &self.attributes.caller_version {
+            Some(version) => version.clone(),
+            None => Version::from(format!("{content:032x}")),
+        };
+        let identity = Digest::new("identity")
+            .field(version.as_str().as_bytes())
+            .field(&content.to_be_bytes())
+            .field(&[u8::from(self.attributes.on_demand)])
+            .finish();
+        let element = Digest::new("element")
+            .field(self.name.as_bytes())
+            .field(&identity.to_be_bytes())
+            .finish();
+        let (entry, sotw_at, body_at) = self.encode_entry(&version);
+        Resource(Arc::new(Inner {
+            type_url: self.type_url,
+            name: self.name,
+            version,
+            identity,
+            element,
+            attributes: self.attributes,
+            entry,
+            sotw_at,
+            body_at,
+            facts: OnceLock::new(),
+        }))
+    }
+
+    fn content_hash(&self) -> u128 {
+        let mut digest = Digest::new("content").field(&self.body);
+        for alias in &self.attributes.aliases {
+            digest = digest.field(alias.as_bytes());
+        }
+        if let Some(constraints) = &self.attributes.constraints {
+            digest = Digest::new("constrained")
+                .field(&digest.finish().to_be_bytes())
+                .field(constraints);
+        }
+        digest.finish()
+    }
+
+    /// The delta entry, and where in it the SotW entry and the body start.
+    fn encode_entry(&self, version: &Version) -> (Bytes, usize, usize) {
+        let head = self.encode_head(version);
+        let url = self.type_url.as_str().as_bytes();
+        let any_len = field_len(url.len()) + field_len(self.body.len());
+        let delta_len = head.len() + field_len(any_len);
+        let mut entry = BytesMut::with_capacity(field_len(delta_len));
+        put_head(field::RESOURCES, delta_len, &mut entry);
+        entry.extend_from_slice(&head);
+        let sotw_at = entry.len();
+        put_head(field::RESOURCES, any_len, &mut entry);
+        put_field(field::ANY_TYPE_URL, url, &mut entry);
+        put_head(field::ANY_VALUE, self.body.len(), &mut entry);
+        let body_at = entry.len();
+        entry.extend_from_slice(&self.body);
+        (entry.freeze(), sotw_at, body_at)
+    }
+
+    /// What a delta entry has before its `Any`.
+    fn encode_head(&self, version: &Version) -> BytesMut {
+        let mut head = BytesMut::new();
+        put_field(field::VERSION, version.as_str().as_bytes(), &mut head);
+        match &self.attributes.constraints {
+            None => put_field(field::NAME, self.name.as_bytes(), &mut head),
+            Some(constraints) => {
+                let len = field_len(self.name.len()) + field_len(constraints.len());
+                put_head(field::RESOURCE_NAME, len, &mut head);
+                put_field(field::RESOURCE_NAME_NAME, self.name.as_bytes(), &mut head);
+                put_field(field::RESOURCE_NAME_CONSTRAINTS, constraints, &mut head);
+            }
+        }
+        for alias in &self.attributes.aliases {
+            put_field(field::ALIASES, alias.as_bytes(), &mut head);
+        }
+        head
+    }
+}
+
+/// The delta entry of a name for which there is no resource: name and alias without a body (C-221).
+#[must_use]
+pub fn bodyless_entry(name: &str) -> Bytes {
+    let mut entry = BytesMut::new();
+    put_head(field::RESOURCES, 2 * field_len(name.len()), &mut entry);
+    put_field(field::NAME, name.as_bytes(), &mut entry);
+    put_field(field::ALIASES, name.as_bytes(), &mut entry);
+    entry.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::well_known::CLUSTER;
+
+    fn resource(body: &'static [u8]) -> Resource {
+        Resource::builder(CLUSTER, "a", body).build().unwrap()
+    }
+
+    #[test]
+    fn the_sotw_entry_is_the_tail_of_the_delta_entry_and_the_body_the_tail_of_that() {
+        let r = resource(b"body");
+        let delta = r.entry(EntryForm::Delta);
+        let sotw = r.entry(EntryForm::Sotw);
+        assert!(delta.ends_with(&sotw));
+        assert!(sotw.ends_with(&r.body()));
+        assert_eq!(r.body(), &b"body"[..]);
+        assert_eq!(delta.as_ptr_range().end, r.body().as_ptr_range().end);
+    }
+
+    #[test]
+    fn content_alone_decides_the_version() {
+        assert_eq!(resource(b"1").version(), resource(b"1").version());
+        assert_ne!(resource(b"1").version(), resource(b"2").version());
+        let with_ttl = Resource::builder(CLUSTER, "a", &b"1"[..])
+            .ttl(Duration::from_secs(1))
+            .build()
+            .unwrap();
+        assert_eq!(with_ttl.version(), resource(b"1").version());
+        let with_alias = Resource::builder(CLUSTER, "a", &b"1"[..])
+            .alias("b")
+            .build()
+            .unwrap();
+        assert_ne!(with_alias.version(), resource(b"1").version());
+    }
+
+    #[test]
+    fn the_content_version_does_not_change_between_releases() {
+        assert_eq!(
+            resource(b"body").version().as_str(),
+            "5c60a5b206132f05bd1f58d0e90030fc"
+        );
+    }
+
+    #[test]
+    fn a_callers_version_is_sent_and_is_part_of_the_identity() {
+        let build = |version: &str, body: &'static [u8]| {
+            Resource::builder(CLUSTER, "a", body)
+                .version(version)
+                .build()
+                .unwrap()
+        };
+        let v1 = build("v1", b"x");
+        assert_eq!(v1.version(), &"v1");
+        assert!(v1.same_content(&build("v1", b"x")));
+        assert!(!v1.same_content(&build("v1", b"y")));
+        assert!(!v1.same_content(&build("v2", b"x")));
+    }
+
+    #[test]
+    fn building_onto_an_equal_resource_gives_that_value_back() {
+        let first = resource(b"1");
+        let again = Resource::builder(CLUSTER, "a", &b"1"[..])
+            .build_onto(Some(&first))
+            .unwrap();
+        assert!(first.is_same_value(&again));
+        let ttl = Resource::builder(CLUSTER, "a", &b"1"[..])
+            .ttl(Duration::from_secs(1))
+            .build_onto(Some(&first))
+            .unwrap();
+        assert!(!first.is_same_value(&ttl));
+    }
+
+    #[test]
+    fn names_and_types_are_required() {
+        let unnamed = Resource::builder(CLUSTER, "", &b""[..]).build();
+        assert!(matches!(unnamed, Err(ResourceError::Unnamed { .. })));
+        let untyped = Resource::builder("", "a", &b""[..]).build();
+        assert!(matches!(untyped, Err(ResourceError::Untyped { .. })));
+    }
+
+    #[test]
+    fn constraints_travel_with_the_name() {
+        let r = Resource::builder(CLUSTER, "a", &b""[..])
+            .version("1")
+            .constraints(&b"\x08\x01"[..])
+            .build()
+            .unwrap();
+        let head = b"\x0a\x011\x2a\x07\x0a\x01a\x12\x02\x08\x01";
+        assert_eq!(r.entry(EntryForm::Delta)[2..][..head.len()], head[..]);
+    }
+}

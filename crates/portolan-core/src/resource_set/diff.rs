@@ -1,0 +1,216 @@
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use super::chunk::Chunk;
+use super::selection::coalesce;
+use super::{ResourceSet, ValueId};
+use crate::{EntryForm, Name, Resource};
+
+/// How many predecessors a value remembers its difference from. Streams of a group are at most a few generations
+/// apart; one that is further back pays for its own comparison.
+const MEMO_SLOTS: usize = 4;
+
+/// The difference between two values of a set, with the encoding of what was added or changed.
+#[derive(Debug)]
+pub struct Diff {
+    upserts: Box<[Resource]>,
+    removals: Box<[Name]>,
+    on_demand: bool,
+    sotw: OnceLock<Arc<[Bytes]>>,
+    delta: OnceLock<Arc<[Bytes]>>,
+}
+
+impl Diff {
+    fn between(old: &ResourceSet, new: &ResourceSet) -> Self {
+        let (mut upserts, mut removals) = (Vec::new(), Vec::new());
+        compare(old.chunks(), new.chunks(), |old, new| match (old, new) {
+            (Some(old), Some(new)) if old.same_content(new) => {}
+            (_, Some(new)) => upserts.push(new.clone()),
+            (Some(old), None) => removals.push(old.name().clone()),
+            (None, None) => {}
+        });
+        let was_on_demand = |name: &Name| old.get(name).is_some_and(Resource::on_demand);
+        let on_demand = upserts
+            .iter()
+            .any(|r| r.on_demand() || was_on_demand(r.name()))
+            || removals.iter().any(was_on_demand);
+        Self {
+            upserts: upserts.into_boxed_slice(),
+            removals: removals.into_boxed_slice(),
+            on_demand,
+            sotw: OnceLock::new(),
+            delta: OnceLock::new(),
+        }
+    }
+
+    /// Resources that are new or have other content, sorted by name.
+    #[must_use]
+    pub fn upserts(&self) -> &[Resource] {
+        &self.upserts
+    }
+
+    /// Names that are no longer there, sorted.
+    #[must_use]
+    pub fn removals(&self) -> &[Name] {
+        &self.removals
+    }
+
+    /// Whether both values have the same content.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.upserts.is_empty() && self.removals.is_empty()
+    }
+
+    /// Every name that differs.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.upserts
+            .iter()
+            .map(Resource::name)
+            .chain(&*self.removals)
+    }
+
+    /// Whether a resource outside the wildcard differs, so that a wildcard subscriber must not be sent all of it.
+    #[must_use]
+    pub fn touches_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
+    /// The encoded upserts, shared by all streams that send exactly these.
+    pub(super) fn parts(&self, form: EntryForm) -> &Arc<[Bytes]> {
+        let cell = match form {
+            EntryForm::Sotw => &self.sotw,
+            EntryForm::Delta => &self.delta,
+        };
+        cell.get_or_init(|| coalesce(&self.upserts, form).into())
+    }
+}
+
+/// Walks two sorted arrays of chunks, skipping what they share, and calls `visit` for every name that either holds.
+fn compare<'a>(
+    old: &'a [Arc<Chunk>],
+    new: &'a [Arc<Chunk>],
+    mut visit: impl FnMut(Option<&'a Resource>, Option<&'a Resource>),
+) {
+    let (mut a, mut b) = (Cursor::new(old), Cursor::new(new));
+    loop {
+        if a.at_chunk_start() && b.at_chunk_start() && a.shares_chunk(&b) {
+            a.skip_chunk();
+            b.skip_chunk();
+            continue;
+        }
+        match (a.current(), b.current()) {
+            (None, None) => return,
+            (Some(old), None) => {
+                visit(Some(old), None);
+                a.advance();
+            }
+            (None, Some(new)) => {
+                visit(None, Some(new));
+                b.advance();
+            }
+            (Some(old), Some(new)) => match old.name().cmp(new.name()) {
+                std::cmp::Ordering::Less => {
+                    visit(Some(old), None);
+                    a.advance();
+                }
+                std::cmp::Ordering::Greater => {
+                    visit(None, Some(new));
+                    b.advance();
+                }
+                std::cmp::Ordering::Equal => {
+                    visit(Some(old), Some(new));
+                    a.advance();
+                    b.advance();
+                }
+            },
+        }
+    }
+}
+
+struct Cursor<'a> {
+    chunks: &'a [Arc<Chunk>],
+    within: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(chunks: &'a [Arc<Chunk>]) -> Self {
+        Self { chunks, within: 0 }
+    }
+
+    fn current(&self) -> Option<&'a Resource> {
+        self.chunks.first()?.resources().get(self.within)
+    }
+
+    fn at_chunk_start(&self) -> bool {
+        self.within == 0
+    }
+
+    fn shares_chunk(&self, other: &Self) -> bool {
+        match (self.chunks.first(), other.chunks.first()) {
+            (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
+            _ => false,
+        }
+    }
+
+    fn skip_chunk(&mut self) {
+        self.chunks = &self.chunks[1..];
+        self.within = 0;
+    }
+
+    fn advance(&mut self) {
+        self.within += 1;
+        if self.within == self.chunks[0].resources().len() {
+            self.skip_chunk();
+        }
+    }
+}
+
+/// The last few differences asked of a value, newest first. Keyed by value id, not by address: an address may be
+/// reused.
+#[derive(Debug, Default)]
+pub(super) struct Memo([Option<(ValueId, Arc<Diff>)>; MEMO_SLOTS]);
+
+impl Memo {
+    fn get(&mut self, id: ValueId) -> Option<Arc<Diff>> {
+        let at = self
+            .0
+            .iter()
+            .position(|slot| matches!(slot, Some((key, _)) if *key == id))?;
+        self.0[..=at].rotate_right(1);
+        self.0[0].as_ref().map(|(_, diff)| Arc::clone(diff))
+    }
+
+    fn put(&mut self, id: ValueId, diff: Arc<Diff>) {
+        self.0.rotate_right(1);
+        self.0[0] = Some((id, diff));
+    }
+}
+
+impl ResourceSet {
+    /// What changed from `old` to this value. Streams that hold the same `old` share one answer.
+    ///
+    /// Costs O(changed chunks) plus a pointer comparison per chunk; a remembered answer costs a lookup.
+    #[must_use]
+    pub fn diff_from(&self, old: &Self) -> Arc<Diff> {
+        let memo = || {
+            self.0
+                .memo
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        if let Some(known) = memo().get(old.id()) {
+            return known;
+        }
+        // Computed outside the lock: two streams may both compute it, none waits for another's comparison.
+        let diff = Arc::new(Diff::between(old, self));
+        let mut memo = memo();
+        match memo.get(old.id()) {
+            Some(first) => first,
+            None => {
+                memo.put(old.id(), Arc::clone(&diff));
+                diff
+            }
+        }
+    }
+}

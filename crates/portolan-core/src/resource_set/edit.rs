@@ -1,0 +1,181 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::chunk::{Chunk, MAX_CHUNK};
+use super::{Changes, ResourceSet};
+use crate::{Name, Resource, ResourceError};
+
+/// New chunks are filled to three quarters, so that insertions do not split them at once.
+const FILL: usize = MAX_CHUNK * 3 / 4;
+
+/// Chunks that shrank below this join their neighbour's resources.
+const SPARSE: usize = MAX_CHUNK / 4;
+
+impl ResourceSet {
+    /// A set of these resources.
+    ///
+    /// # Errors
+    /// [`ResourceError::Duplicate`] names a name that occurs twice; [`ResourceError::WrongType`] a resource whose
+    /// type is not that of the first.
+    pub fn new(resources: impl IntoIterator<Item = Resource>) -> Result<Self, ResourceError> {
+        let mut changes = Changes::new();
+        let mut expected = None;
+        for resource in resources {
+            let type_url = expected.get_or_insert_with(|| resource.type_url().clone());
+            if resource.type_url() != type_url {
+                return Err(ResourceError::WrongType {
+                    name: resource.name().clone(),
+                    expected: type_url.clone(),
+                    found: resource.type_url().clone(),
+                });
+            }
+            if let Some(Some(twin)) = changes.insert(resource.name().clone(), Some(resource)) {
+                return Err(ResourceError::Duplicate {
+                    type_url: twin.type_url().clone(),
+                    name: twin.name().clone(),
+                });
+            }
+        }
+        Ok(Self::empty().apply(changes))
+    }
+
+    /// The set that holds exactly `resources`, sharing with `self` whatever is equal. Gives `self` back where all is.
+    pub(crate) fn replaced_by(&self, resources: BTreeMap<Name, Resource>) -> Self {
+        let gone = self.iter().filter(|r| !resources.contains_key(r.name()));
+        let mut changes: Changes = gone.map(|r| (r.name().clone(), None)).collect();
+        for (name, resource) in resources {
+            if !self
+                .get(&name)
+                .is_some_and(|held| held.is_same_value(&resource))
+            {
+                changes.insert(name, Some(resource));
+            }
+        }
+        self.apply(changes)
+    }
+
+    /// The set after these changes: a resource is put in, `None` takes one out. Costs O(changes) plus a copy of the
+    /// array of chunks.
+    pub(crate) fn apply(&self, mut changes: Changes) -> Self {
+        changes.retain(|name, new| match (self.get(name), new) {
+            (None, None) => false,
+            (Some(old), Some(new)) => !old.is_same_value(new),
+            _ => true,
+        });
+        if changes.is_empty() {
+            return self.clone();
+        }
+        let mut sum = self.sum();
+        for (name, new) in &changes {
+            if let Some(old) = self.get(name) {
+                sum = sum.wrapping_sub(old.element());
+            }
+            if let Some(new) = new {
+                sum = sum.wrapping_add(new.element());
+            }
+        }
+        Self::from_chunks(rebuild(self.chunks(), changes), sum)
+    }
+}
+
+/// The chunks after `changes`. Untouched chunks are kept as they are.
+fn rebuild(chunks: &[Arc<Chunk>], changes: Changes) -> Vec<Arc<Chunk>> {
+    let mut out = Vec::with_capacity(chunks.len() + changes.len() / FILL + 1);
+    let mut pending = Vec::new();
+    let mut changes = changes.into_iter().peekable();
+    for (at, chunk) in chunks.iter().enumerate() {
+        let next_first = chunks.get(at + 1).map(|next| next.first());
+        let mut here = Vec::new();
+        while let Some(change) =
+            changes.next_if(|(name, _)| next_first.is_none_or(|first| name < first))
+        {
+            here.push(change);
+        }
+        if here.is_empty() && (pending.is_empty() || pending.len() >= SPARSE) {
+            flush(&mut pending, &mut out);
+            out.push(Arc::clone(chunk));
+            continue;
+        }
+        if pending.len() >= SPARSE {
+            flush(&mut pending, &mut out);
+        }
+        merge(chunk.resources(), here, &mut pending);
+    }
+    pending.extend(changes.filter_map(|(_, resource)| resource));
+    flush(&mut pending, &mut out);
+    out
+}
+
+/// Appends `held` with `changes` applied; both are sorted by name.
+fn merge(held: &[Resource], changes: Vec<(Name, Option<Resource>)>, out: &mut Vec<Resource>) {
+    let mut held = held.iter().peekable();
+    for (name, new) in changes {
+        while let Some(resource) = held.next_if(|r| *r.name() < name) {
+            out.push(resource.clone());
+        }
+        held.next_if(|r| *r.name() == name);
+        out.extend(new);
+    }
+    out.extend(held.cloned());
+}
+
+/// Cuts what is pending into chunks of even size.
+fn flush(pending: &mut Vec<Resource>, out: &mut Vec<Arc<Chunk>>) {
+    let mut rest = std::mem::take(pending);
+    if rest.len() <= MAX_CHUNK {
+        if !rest.is_empty() {
+            out.push(Arc::new(Chunk::new(rest)));
+        }
+        return;
+    }
+    let count = rest.len().div_ceil(FILL);
+    let size = rest.len().div_ceil(count);
+    while !rest.is_empty() {
+        let tail = rest.split_off(size.min(rest.len()));
+        out.push(Arc::new(Chunk::new(rest)));
+        rest = tail;
+    }
+}
+
+/// Changes to a [`ResourceSet`], applied together.
+#[derive(Debug)]
+pub struct ResourceSetEdit {
+    base: ResourceSet,
+    changes: Changes,
+}
+
+impl ResourceSetEdit {
+    pub(super) fn new(base: ResourceSet) -> Self {
+        Self {
+            base,
+            changes: Changes::new(),
+        }
+    }
+
+    /// The resource as it is after the changes so far.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Resource> {
+        match self.changes.get(name) {
+            Some(change) => change.as_ref(),
+            None => self.base.get(name),
+        }
+    }
+
+    /// Puts a resource in, in place of one of the same name.
+    pub fn upsert(&mut self, resource: Resource) -> &mut Self {
+        self.changes.insert(resource.name().clone(), Some(resource));
+        self
+    }
+
+    /// Takes a resource out. A name that is not there is no error.
+    pub fn remove(&mut self, name: impl Into<Name>) -> &mut Self {
+        self.changes.insert(name.into(), None);
+        self
+    }
+
+    /// The changed set; the base itself where nothing changed.
+    #[must_use]
+    pub fn finish(self) -> ResourceSet {
+        self.base.apply(self.changes)
+    }
+}

@@ -1,0 +1,189 @@
+//! Immutable sets of resources of one type that share what they have in common.
+
+mod chunk;
+mod diff;
+mod edit;
+mod selection;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use self::chunk::Chunk;
+pub use self::chunk::encoded_chunks;
+pub use self::diff::Diff;
+use self::diff::Memo;
+pub use self::edit::ResourceSetEdit;
+pub use self::selection::Selection;
+use crate::{Name, References, Resource, TypeUrl, Version};
+
+/// Identity of an immutable value within this process. Two values with one id are the same value; the reverse need
+/// not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ValueId(u64);
+
+impl ValueId {
+    pub(crate) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The resources of one type: an immutable, sorted, persistent value.
+///
+/// Internally a sorted array of shared chunks of at most 128 resources. A changed set shares all chunks but those
+/// that a change touched, so comparing two generations is comparing pointers, and each chunk is encoded once for all
+/// streams and generations that hold it. Cloning is cheap.
+///
+/// ```
+/// use portolan_core::{Resource, ResourceSet, well_known::CLUSTER};
+///
+/// let cluster = |name: &str, body: &'static [u8]| Resource::builder(CLUSTER, name, body).build();
+/// let old: ResourceSet = ResourceSet::new([cluster("a", b"1")?, cluster("b", b"1")?])?;
+/// let mut edit = old.edit();
+/// edit.upsert(cluster("b", b"2")?);
+/// let new = edit.finish();
+///
+/// let diff = new.diff_from(&old);
+/// assert_eq!(diff.upserts().len(), 1);
+/// assert_eq!(diff.upserts()[0].name().as_str(), "b");
+/// # Ok::<(), portolan_core::ResourceError>(())
+/// ```
+#[derive(Clone)]
+pub struct ResourceSet(Arc<Inner>);
+
+struct Inner {
+    id: ValueId,
+    chunks: Box<[Arc<Chunk>]>,
+    len: usize,
+    on_demand: usize,
+    sum: u128,
+    version: Version,
+    memo: Mutex<Memo>,
+}
+
+impl ResourceSet {
+    /// The set without resources.
+    #[must_use]
+    pub fn empty() -> Self {
+        static EMPTY: LazyLock<ResourceSet> =
+            LazyLock::new(|| ResourceSet::from_chunks(Vec::new(), 0));
+        EMPTY.clone()
+    }
+
+    fn from_chunks(chunks: Vec<Arc<Chunk>>, sum: u128) -> Self {
+        let len = chunks.iter().map(|c| c.resources().len()).sum();
+        let on_demand = chunks.iter().map(|c| c.on_demand()).sum();
+        Self(Arc::new(Inner {
+            id: ValueId::next(),
+            chunks: chunks.into_boxed_slice(),
+            len,
+            on_demand,
+            sum,
+            version: Version::from(format!("{sum:032x}-{len}")),
+            memo: Mutex::default(),
+        }))
+    }
+
+    /// Identity of the value.
+    #[must_use]
+    pub fn id(&self) -> ValueId {
+        self.0.id
+    }
+
+    /// Version of the content, equal for equal content whatever its history: the sum of a hash of each resource,
+    /// with their number.
+    #[must_use]
+    pub fn version(&self) -> &Version {
+        &self.0.version
+    }
+
+    /// Whether both hold the same resources in the same versions.
+    #[must_use]
+    pub fn same_content(&self, other: &Self) -> bool {
+        self.0.id == other.0.id || self.0.version == other.0.version
+    }
+
+    /// Number of resources.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len
+    }
+
+    /// Whether there are no resources.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.len == 0
+    }
+
+    /// Number of resources that a wildcard covers: all that are not on demand.
+    #[must_use]
+    pub fn wildcard_len(&self) -> usize {
+        self.0.len - self.0.on_demand
+    }
+
+    /// The resource of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Resource> {
+        self.chunk_of(name)?.get(name)
+    }
+
+    /// Whether there is a resource of that name.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// All resources, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Resource> + Clone {
+        self.0.chunks.iter().flat_map(|c| c.resources())
+    }
+
+    /// Whether a resource of this set refers to `name` of type `target`. What refers to what is kept per chunk, so
+    /// after a change only the changed chunks are read again.
+    pub fn refers_to(&self, references: &dyn References, target: &TypeUrl, name: &str) -> bool {
+        self.0
+            .chunks
+            .iter()
+            .any(|c| c.refers_to(references, target, name))
+    }
+
+    /// Starts a changed copy.
+    #[must_use]
+    pub fn edit(&self) -> ResourceSetEdit {
+        ResourceSetEdit::new(self.clone())
+    }
+
+    fn chunk_of(&self, name: &str) -> Option<&Chunk> {
+        let after = self
+            .0
+            .chunks
+            .partition_point(|c| c.first().as_str() <= name);
+        after.checked_sub(1).map(|at| &*self.0.chunks[at])
+    }
+
+    fn sum(&self) -> u128 {
+        self.0.sum
+    }
+
+    fn chunks(&self) -> &[Arc<Chunk>] {
+        &self.0.chunks
+    }
+}
+
+impl Default for ResourceSet {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl fmt::Debug for ResourceSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+/// Key under which maps of changes hold a resource.
+pub(crate) type Changes = std::collections::BTreeMap<Name, Option<Resource>>;

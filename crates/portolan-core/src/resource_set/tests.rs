@@ -1,0 +1,217 @@
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::well_known::CLUSTER;
+use crate::{EntryForm, NoReferences, ResourceError};
+
+fn resource(name: &str, body: u8) -> Resource {
+    Resource::builder(CLUSTER, name, vec![body; 3])
+        .build()
+        .unwrap()
+}
+
+fn numbered(n: usize) -> ResourceSet {
+    ResourceSet::new((0..n).map(|i| resource(&format!("r-{i:06}"), 0))).unwrap()
+}
+
+type Model = BTreeMap<String, u8>;
+
+fn contents(set: &ResourceSet) -> Model {
+    set.iter()
+        .map(|r| (r.name().to_string(), r.body()[0]))
+        .collect()
+}
+
+/// One edit: names come from a small alphabet, so that edits meet; `None` removes.
+fn edits() -> impl Strategy<Value = Vec<(u16, Option<u8>)>> {
+    vec((0..400u16, proptest::option::weighted(0.7, 0..3u8)), 0..300)
+}
+
+fn apply(set: &ResourceSet, model: &mut Model, edits: &[(u16, Option<u8>)]) -> ResourceSet {
+    let mut edit = set.edit();
+    for (key, body) in edits {
+        let name = format!("{key:03}");
+        match body {
+            Some(body) => {
+                edit.upsert(resource(&name, *body));
+                model.insert(name, *body);
+            }
+            None => {
+                edit.remove(name.as_str());
+                model.remove(&name);
+            }
+        }
+    }
+    edit.finish()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_set_behaves_like_an_ordered_map(rounds in vec(edits(), 1..6)) {
+        let (mut set, mut model) = (ResourceSet::empty(), Model::new());
+        for round in rounds {
+            let (old, old_model) = (set.clone(), model.clone());
+            set = apply(&set, &mut model, &round);
+
+            prop_assert_eq!(&contents(&set), &model);
+            prop_assert_eq!(&contents(&old), &old_model, "the old value changed");
+            prop_assert_eq!(set.len(), model.len());
+            prop_assert!(set.chunks().iter().all(|c| (1..=chunk::MAX_CHUNK).contains(&c.resources().len())));
+            for key in 0..400 {
+                let name = format!("{key:03}");
+                prop_assert_eq!(set.get(&name).map(|r| r.body()[0]), model.get(&name).copied());
+            }
+
+            let diff = set.diff_from(&old);
+            let upserts: Vec<_> = diff.upserts().iter().map(|r| r.name().to_string()).collect();
+            let removals: Vec<_> = diff.removals().iter().map(ToString::to_string).collect();
+            let changed = model.iter().filter(|(n, b)| old_model.get(*n) != Some(b));
+            prop_assert_eq!(upserts, changed.map(|(n, _)| n.clone()).collect::<Vec<_>>());
+            let gone = old_model.keys().filter(|n| !model.contains_key(*n));
+            prop_assert_eq!(removals, gone.cloned().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_version_depends_on_content_and_not_on_history(rounds in vec(edits(), 1..5)) {
+        let (mut set, mut model) = (ResourceSet::empty(), Model::new());
+        for round in rounds {
+            set = apply(&set, &mut model, &round);
+        }
+        let fresh = ResourceSet::new(model.iter().rev().map(|(n, b)| resource(n, *b))).unwrap();
+        prop_assert_eq!(fresh.version(), set.version());
+        prop_assert!(fresh.same_content(&set));
+    }
+
+    #[test]
+    fn encoded_parts_are_the_concatenated_entries(round in edits()) {
+        let set = apply(&ResourceSet::empty(), &mut Model::new(), &round);
+        for form in [EntryForm::Sotw, EntryForm::Delta] {
+            let expected: Vec<u8> = set.iter().flat_map(|r| r.entry(form)).collect();
+            let diff = set.diff_from(&ResourceSet::empty());
+            for selection in [
+                Selection::wildcard(&set),
+                Selection::upserts(&diff),
+                Selection::of(set.iter().cloned()),
+            ] {
+                prop_assert_eq!(&selection.parts(form).concat(), &expected);
+                prop_assert_eq!(selection.iter().count(), selection.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_change_touches_one_chunk_and_shares_the_others() {
+    let old = numbered(10_000);
+    let mut edit = old.edit();
+    edit.upsert(resource("r-005000", 1));
+    let new = edit.finish();
+    let shared = |a: &Arc<Chunk>| old.chunks().iter().any(|b| Arc::ptr_eq(a, b));
+    let own = new.chunks().iter().filter(|c| !shared(c)).count();
+    assert_eq!(own, 1);
+}
+
+#[test]
+fn replacing_all_by_equal_content_gives_the_same_value() {
+    let set = numbered(1_000);
+    let same = set.iter().map(|r| (r.name().clone(), r.clone())).collect();
+    assert_eq!(set.replaced_by(same).id(), set.id());
+}
+
+#[test]
+fn removing_what_is_not_there_gives_the_same_value() {
+    let set = numbered(10);
+    let mut edit = set.edit();
+    edit.remove("nobody");
+    assert_eq!(edit.finish().id(), set.id());
+}
+
+#[test]
+fn chunks_that_ran_empty_are_joined() {
+    let mut set = numbered(10_000);
+    let mut edit = set.edit();
+    for i in (0..10_000).filter(|i| i % 20 != 0) {
+        edit.remove(format!("r-{i:06}"));
+    }
+    set = edit.finish();
+    assert_eq!(set.len(), 500);
+    assert!(set.chunks().len() <= 20, "{} chunks", set.chunks().len());
+}
+
+#[test]
+fn a_difference_is_remembered_by_value_and_bounded() {
+    let old = numbered(100);
+    let mut edit = old.edit();
+    edit.upsert(resource("r-000001", 1));
+    let new = edit.finish();
+    assert!(Arc::ptr_eq(&new.diff_from(&old), &new.diff_from(&old)));
+    let first = new.diff_from(&old);
+    for i in 0..4 {
+        let mut other = old.edit();
+        other.remove(format!("r-{i:06}"));
+        let _ = new.diff_from(&other.finish());
+    }
+    assert!(
+        !Arc::ptr_eq(&first, &new.diff_from(&old)),
+        "four newer answers replaced it"
+    );
+}
+
+#[test]
+fn a_wildcard_leaves_out_what_is_on_demand() {
+    let hidden = Resource::builder(CLUSTER, "b", &b"x"[..])
+        .on_demand(true)
+        .build()
+        .unwrap();
+    let set = ResourceSet::new([resource("a", 1), hidden]).unwrap();
+    let wildcard = Selection::wildcard(&set);
+    assert_eq!(
+        wildcard
+            .iter()
+            .map(|r| r.name().as_str())
+            .collect::<Vec<_>>(),
+        ["a"]
+    );
+    assert_eq!(wildcard.len(), 1);
+    let a = set.get("a").unwrap().entry(EntryForm::Sotw);
+    assert_eq!(wildcard.parts(EntryForm::Sotw).concat(), a);
+    assert!(set.diff_from(&ResourceSet::empty()).touches_on_demand());
+}
+
+#[test]
+fn duplicates_and_strangers_are_refused() {
+    let twice = ResourceSet::new([resource("a", 1), resource("a", 2)]);
+    assert!(matches!(twice, Err(ResourceError::Duplicate { name, .. }) if &*name == "a"));
+    let stranger = Resource::builder("type.googleapis.com/x.Y", "b", &b""[..])
+        .build()
+        .unwrap();
+    let mixed = ResourceSet::new([resource("a", 1), stranger]);
+    assert!(matches!(mixed, Err(ResourceError::WrongType { .. })));
+}
+
+#[test]
+fn small_entries_travel_together_and_large_ones_alone() {
+    let large = Resource::builder(CLUSTER, "large", vec![0; 40_000])
+        .build()
+        .unwrap();
+    let body = large.entry(EntryForm::Sotw);
+    let parts = Selection::of([resource("a", 0), resource("b", 0), large, resource("m", 0)])
+        .parts(EntryForm::Sotw);
+    assert_eq!(parts.len(), 3);
+    assert_eq!(
+        parts[1].as_ptr(),
+        body.as_ptr(),
+        "the large entry was copied"
+    );
+}
+
+#[test]
+fn who_refers_to_what_needs_no_references() {
+    assert!(!numbered(3).refers_to(&NoReferences, &CLUSTER, "r-000001"));
+}

@@ -1,0 +1,264 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Inner, Snapshot, TypeEntry};
+use crate::{
+    Name, Resource, ResourceBuilder, ResourceError, ResourceSet, TypeUrl, ValueId, Version,
+};
+
+/// A [`Snapshot`] under construction.
+///
+/// An error leaves the builder as it was before the call.
+#[derive(Debug)]
+pub struct SnapshotBuilder {
+    previous: Option<Snapshot>,
+    resources: BTreeMap<TypeUrl, BTreeMap<Name, Resource>>,
+    labels: BTreeMap<TypeUrl, Version>,
+    only: Option<Vec<TypeUrl>>,
+}
+
+impl SnapshotBuilder {
+    pub(super) fn new(previous: Option<Snapshot>) -> Self {
+        Self {
+            previous,
+            resources: BTreeMap::new(),
+            labels: BTreeMap::new(),
+            only: None,
+        }
+    }
+
+    pub(super) fn keep_all(&mut self) {
+        let Some(previous) = self.previous.clone() else {
+            return;
+        };
+        self.only = previous.0.only.as_deref().map(<[_]>::to_vec);
+        for entry in &previous.0.types {
+            let resources = entry.set.iter().map(|r| (r.name().clone(), r.clone()));
+            self.resources
+                .insert(entry.url.clone(), resources.collect());
+            if let Some(label) = &entry.label {
+                self.labels.insert(entry.url.clone(), label.clone());
+            }
+        }
+    }
+
+    /// Adds a resource that must be new to this snapshot.
+    ///
+    /// # Errors
+    /// [`ResourceError::Duplicate`] names a name that was added before; otherwise as
+    /// [`ResourceBuilder::build`].
+    pub fn insert(&mut self, resource: ResourceBuilder) -> Result<&mut Self, ResourceError> {
+        self.check_new(resource.type_url(), resource.name())?;
+        self.upsert(resource)
+    }
+
+    /// Adds a resource, in place of one of the same name.
+    ///
+    /// # Errors
+    /// As [`ResourceBuilder::build`].
+    pub fn upsert(&mut self, resource: ResourceBuilder) -> Result<&mut Self, ResourceError> {
+        let previous = self.previous.as_ref();
+        let held = previous.and_then(|p| p.lookup(resource.type_url(), resource.name()).present());
+        let resource = resource.build_onto(held)?;
+        self.put(resource);
+        Ok(self)
+    }
+
+    /// Adds a finished resource that must be new to this snapshot, for instance one shared between groups.
+    ///
+    /// # Errors
+    /// [`ResourceError::Duplicate`] names a name that was added before.
+    pub fn insert_shared(&mut self, resource: Resource) -> Result<&mut Self, ResourceError> {
+        self.check_new(resource.type_url(), resource.name())?;
+        self.put(resource);
+        Ok(self)
+    }
+
+    /// Takes a resource out. A name that is not there is no error.
+    pub fn remove(&mut self, type_url: &TypeUrl, name: &str) -> &mut Self {
+        if let Some(resources) = self.resources.get_mut(type_url) {
+            resources.remove(name);
+        }
+        self
+    }
+
+    /// A label of the caller's own for a type, to be shown as its version. It decorates: content alone decides what
+    /// is sent, and a reconnecting client that names a label is not believed.
+    pub fn label(&mut self, type_url: impl Into<TypeUrl>, label: impl Into<Version>) -> &mut Self {
+        self.labels.insert(type_url.into(), label.into());
+        self
+    }
+
+    /// Declares that the snapshot speaks for these types alone. Adding a resource of another type is refused by
+    /// nobody, and adds its type. Default: the snapshot speaks for all types.
+    pub fn only(&mut self, types: impl IntoIterator<Item = TypeUrl>) -> &mut Self {
+        self.only.get_or_insert_default().extend(types);
+        self
+    }
+
+    /// The resource of that name as it stands now.
+    #[must_use]
+    pub fn get(&self, type_url: &TypeUrl, name: &str) -> Option<&Resource> {
+        self.resources.get(type_url)?.get(name)
+    }
+
+    /// Number of resources of all types.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.resources.values().map(BTreeMap::len).sum()
+    }
+
+    /// Whether no resource was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The finished snapshot.
+    #[must_use]
+    pub fn build(mut self) -> Snapshot {
+        let labelled = self
+            .labels
+            .keys()
+            .filter(|url| !self.resources.contains_key(*url));
+        let labelled: Vec<_> = labelled.cloned().collect();
+        for url in labelled {
+            self.resources.insert(url, BTreeMap::new());
+        }
+        if let Some(only) = &mut self.only {
+            only.extend(self.resources.keys().cloned());
+            only.sort_unstable();
+            only.dedup();
+        }
+        let nothing = ResourceSet::empty();
+        let mut types = Vec::with_capacity(self.resources.len());
+        for (url, resources) in self.resources {
+            let held = self
+                .previous
+                .as_ref()
+                .and_then(|p| p.set(&url))
+                .unwrap_or(&nothing);
+            types.push(TypeEntry {
+                set: held.replaced_by(resources),
+                label: self.labels.remove(&url),
+                url,
+            });
+        }
+        Snapshot(Arc::new(Inner {
+            id: ValueId::next(),
+            types: types.into_boxed_slice(),
+            only: self.only.map(Vec::into_boxed_slice),
+            empty: nothing,
+        }))
+    }
+
+    fn check_new(&self, type_url: &TypeUrl, name: &Name) -> Result<(), ResourceError> {
+        match self.get(type_url, name) {
+            Some(_) => Err(ResourceError::Duplicate {
+                type_url: type_url.clone(),
+                name: name.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn put(&mut self, resource: Resource) {
+        let resources = self
+            .resources
+            .entry(resource.type_url().clone())
+            .or_default();
+        resources.insert(resource.name().clone(), resource);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::well_known::{CLUSTER, ENDPOINT, LISTENER};
+
+    fn cluster(name: &str, body: &'static [u8]) -> ResourceBuilder {
+        Resource::builder(CLUSTER, name, body)
+    }
+
+    #[test]
+    fn a_rebuilt_equal_snapshot_shares_its_sets() {
+        let mut first = Snapshot::builder();
+        first.insert(cluster("a", b"1")).unwrap();
+        let first = first.build();
+        let mut second = Snapshot::builder_from(&first);
+        second.insert(cluster("a", b"1")).unwrap();
+        let second = second.build();
+        assert_eq!(
+            first.set(&CLUSTER).unwrap().id(),
+            second.set(&CLUSTER).unwrap().id()
+        );
+        assert!(first.same_content(&second));
+    }
+
+    #[test]
+    fn what_a_rebuild_leaves_out_is_gone() {
+        let mut first = Snapshot::builder();
+        first.insert(cluster("a", b"1")).unwrap();
+        first.insert(cluster("b", b"1")).unwrap();
+        let first = first.build();
+        let mut second = Snapshot::builder_from(&first);
+        second.insert(cluster("b", b"1")).unwrap();
+        let second = second.build();
+        assert!(!second.set(&CLUSTER).unwrap().contains("a"));
+        assert!(!first.same_content(&second));
+    }
+
+    #[test]
+    fn a_duplicate_is_refused_and_named() {
+        let mut builder = Snapshot::builder();
+        builder.insert(cluster("a", b"1")).unwrap();
+        let error = builder.insert(cluster("a", b"2")).unwrap_err();
+        assert!(error.to_string().contains("\"a\""), "{error}");
+        assert_eq!(builder.get(&CLUSTER, "a").unwrap().body(), &b"1"[..]);
+    }
+
+    #[test]
+    fn an_absent_type_is_empty_unless_others_were_declared() {
+        let mut builder = Snapshot::builder();
+        builder.insert(cluster("a", b"1")).unwrap();
+        let total = builder.build();
+        assert!(total.set(&LISTENER).is_some_and(ResourceSet::is_empty));
+
+        let mut partial = Snapshot::builder();
+        partial.only([ENDPOINT]);
+        let partial = partial.build();
+        assert!(partial.set(&ENDPOINT).is_some());
+        assert!(partial.set(&LISTENER).is_none());
+        assert!(!partial.same_content(&Snapshot::empty()));
+    }
+
+    #[test]
+    fn labels_decorate_and_content_decides() {
+        let build = |label: Option<&str>| {
+            let mut builder = Snapshot::builder();
+            builder.insert(cluster("a", b"1")).unwrap();
+            if let Some(label) = label {
+                builder.label(CLUSTER, label);
+            }
+            builder.build()
+        };
+        assert_eq!(build(Some("v7")).version_info(&CLUSTER), "v7");
+        assert!(build(Some("v7")).same_content(&build(None)));
+    }
+
+    #[test]
+    fn an_edit_starts_with_everything() {
+        let mut builder = Snapshot::builder();
+        builder.insert(cluster("a", b"1")).unwrap();
+        builder.insert(cluster("b", b"1")).unwrap();
+        let first = builder.build();
+        let mut edit = first.edit();
+        edit.remove(&CLUSTER, "a")
+            .upsert(cluster("b", b"2"))
+            .unwrap();
+        let edited = edit.build();
+        let set = edited.set(&CLUSTER).unwrap();
+        assert_eq!(set.len(), 1);
+        assert_eq!(set.get("b").unwrap().body(), &b"2"[..]);
+    }
+}

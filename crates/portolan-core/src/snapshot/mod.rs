@@ -1,0 +1,159 @@
+//! All that one group of nodes is served, as one immutable value.
+
+mod builder;
+mod publication;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use self::builder::SnapshotBuilder;
+pub use self::publication::{Generation, Publication};
+use crate::{Lookup, ResourceSet, TypeUrl, ValueId, Version};
+
+/// The resources of all types that belong together. Immutable; cloning is cheap.
+///
+/// A snapshot is total: a type that it does not hold is empty, and clients are told so. One that was declared with
+/// [`SnapshotBuilder::only`] speaks for the declared types alone; of the others nothing is known. That nothing was
+/// published at all is a third thing, and not a snapshot (C-129).
+///
+/// ```
+/// use portolan_core::{Resource, Snapshot, well_known::{CLUSTER, LISTENER}};
+///
+/// let mut builder = Snapshot::builder();
+/// builder.insert(Resource::builder(CLUSTER, "a", &b"\x0a\x01a"[..]))?;
+/// let snapshot = builder.build();
+/// assert_eq!(snapshot.set(&CLUSTER).map(|set| set.len()), Some(1));
+/// assert_eq!(snapshot.set(&LISTENER).map(|set| set.len()), Some(0));
+/// # Ok::<(), portolan_core::ResourceError>(())
+/// ```
+#[derive(Clone)]
+pub struct Snapshot(Arc<Inner>);
+
+struct Inner {
+    id: ValueId,
+    types: Box<[TypeEntry]>,
+    only: Option<Box<[TypeUrl]>>,
+    empty: ResourceSet,
+}
+
+#[derive(Clone)]
+struct TypeEntry {
+    url: TypeUrl,
+    set: ResourceSet,
+    label: Option<Version>,
+}
+
+impl Snapshot {
+    /// A snapshot in which every type is empty.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::builder().build()
+    }
+
+    /// Starts a snapshot.
+    #[must_use]
+    pub fn builder() -> SnapshotBuilder {
+        SnapshotBuilder::new(None)
+    }
+
+    /// Starts a snapshot that replaces `previous`. It starts without resources, and shares with `previous` whatever
+    /// turns out equal: unchanged resources are neither hashed nor encoded again, unchanged sets are the same value.
+    #[must_use]
+    pub fn builder_from(previous: &Self) -> SnapshotBuilder {
+        SnapshotBuilder::new(Some(previous.clone()))
+    }
+
+    /// Starts a changed copy: a builder that starts with all that `self` holds.
+    #[must_use]
+    pub fn edit(&self) -> SnapshotBuilder {
+        let mut builder = Self::builder_from(self);
+        builder.keep_all();
+        builder
+    }
+
+    /// Identity of the value.
+    #[must_use]
+    pub fn id(&self) -> ValueId {
+        self.0.id
+    }
+
+    /// The set of a type; `None` where the snapshot does not speak for the type.
+    #[must_use]
+    pub fn set(&self, type_url: &TypeUrl) -> Option<&ResourceSet> {
+        match self.entry(type_url) {
+            Some(entry) => Some(&entry.set),
+            None => self.speaks_for(type_url).then_some(&self.0.empty),
+        }
+    }
+
+    /// What the snapshot says of one name.
+    #[must_use]
+    pub fn lookup(&self, type_url: &TypeUrl, name: &str) -> Lookup<'_> {
+        match self.set(type_url).map(|set| set.get(name)) {
+            Some(Some(resource)) => Lookup::Present(resource),
+            Some(None) => Lookup::Absent,
+            None => Lookup::Pending,
+        }
+    }
+
+    /// What goes into `version_info` for a type: the caller's label, or else the version of the set's content.
+    #[must_use]
+    pub fn version_info(&self, type_url: &TypeUrl) -> Version {
+        match self.entry(type_url) {
+            Some(TypeEntry {
+                label: Some(label), ..
+            }) => label.clone(),
+            Some(entry) => entry.set.version().clone(),
+            None => self.0.empty.version().clone(),
+        }
+    }
+
+    /// The types that hold resources or a label, with their sets, ordered by URL.
+    pub fn sets(&self) -> impl Iterator<Item = (&TypeUrl, &ResourceSet)> {
+        self.0.types.iter().map(|entry| (&entry.url, &entry.set))
+    }
+
+    /// Number of resources of all types.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.types.iter().map(|entry| entry.set.len()).sum()
+    }
+
+    /// Whether there are no resources of any type.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether both hold the same resources in the same versions and speak for the same types. Labels do not count.
+    #[must_use]
+    pub fn same_content(&self, other: &Self) -> bool {
+        let same_in = |a: &Self, b: &Self| {
+            a.sets()
+                .all(|(url, set)| b.set(url).is_some_and(|theirs| theirs.same_content(set)))
+        };
+        self.0.id == other.0.id
+            || (self.0.only == other.0.only && same_in(self, other) && same_in(other, self))
+    }
+
+    fn speaks_for(&self, type_url: &TypeUrl) -> bool {
+        self.0
+            .only
+            .as_ref()
+            .is_none_or(|only| only.contains(type_url))
+    }
+
+    fn entry(&self, type_url: &TypeUrl) -> Option<&TypeEntry> {
+        let at = self
+            .0
+            .types
+            .binary_search_by(|entry| entry.url.cmp(type_url));
+        at.ok().map(|at| &self.0.types[at])
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.sets()).finish()
+    }
+}
