@@ -1,0 +1,213 @@
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use portolan_core::{NoReferences, References, ResourceType, ResourceTypes};
+
+/// The two variants of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Variant {
+    /// State of the world: `DiscoveryRequest` and `DiscoveryResponse`.
+    Sotw,
+    /// Incremental: `DeltaDiscoveryRequest` and `DeltaDiscoveryResponse`.
+    Delta,
+}
+
+/// Which types a stream may carry.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Scope {
+    /// Any, each named in its requests (ADS).
+    Aggregated,
+    /// One, which requests need not name (C-037).
+    Single(ResourceType),
+}
+
+/// What all sessions of a server have in common.
+///
+/// ```
+/// use portolan_core::ResourceTypes;
+/// use portolan_engine::{Limits, SessionConfig};
+///
+/// let config = SessionConfig::default()
+///     .with_types(ResourceTypes::well_known())
+///     .with_limits(Limits::default().with_names(50_000));
+/// assert_eq!(config.limits().names(), 50_000);
+/// ```
+#[derive(Clone, Debug)]
+pub struct SessionConfig {
+    types: Arc<ResourceTypes>,
+    references: Arc<dyn References>,
+    limits: Limits,
+    unread_after: Duration,
+    legacy_wildcard: bool,
+    reanswer: bool,
+}
+
+impl Default for SessionConfig {
+    fn default() -> Self {
+        Self {
+            types: Arc::new(ResourceTypes::well_known()),
+            references: Arc::new(NoReferences::default()),
+            limits: Limits::default(),
+            unread_after: Duration::from_secs(5),
+            legacy_wildcard: true,
+            reanswer: true,
+        }
+    }
+}
+
+impl SessionConfig {
+    /// The types that are known. Default: [`ResourceTypes::well_known`]. Types that are not among them are served
+    /// as [`ResourceType::unregistered`].
+    #[must_use]
+    pub fn with_types(mut self, types: ResourceTypes) -> Self {
+        self.types = Arc::new(types);
+        self
+    }
+
+    /// What reads references out of resources. Default: nothing does, and then clients that warm a changed cluster
+    /// wait for endpoints that do not come; give the reader of `portolan-resources` wherever clusters are served.
+    #[must_use]
+    pub fn with_references(mut self, references: Arc<dyn References>) -> Self {
+        self.references = references;
+        self
+    }
+
+    /// Bounds on what a client can make a stream hold.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long a response with changes waits for the previous one of its type to be read. Default 5 s: an
+    /// acknowledgement of anything sent later proves that it was read, so only a client that says nothing at all
+    /// makes anybody wait this long.
+    #[must_use]
+    pub fn with_unread_after(mut self, wait: Duration) -> Self {
+        self.unread_after = wait;
+        self
+    }
+
+    /// Whether a first request without names means "everything", for the types that have that rule. Default: on.
+    /// Off, only an explicit `*` does; gRPC clients never send one.
+    #[must_use]
+    pub fn with_legacy_wildcard(mut self, on: bool) -> Self {
+        self.legacy_wildcard = on;
+        self
+    }
+
+    /// Whether endpoints are sent again after their cluster changed (C-260). Default: on; without it Envoy keeps a
+    /// changed cluster warming for 15 s.
+    #[must_use]
+    pub fn with_reanswer(mut self, on: bool) -> Self {
+        self.reanswer = on;
+        self
+    }
+
+    /// The known types.
+    #[must_use]
+    pub fn types(&self) -> &ResourceTypes {
+        &self.types
+    }
+
+    /// The bounds.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn references(&self) -> &dyn References {
+        &*self.references
+    }
+
+    pub(crate) fn unread_after(&self) -> Duration {
+        self.unread_after
+    }
+
+    pub(crate) fn reanswers(&self) -> bool {
+        self.reanswer
+    }
+
+    pub(crate) fn has_legacy_wildcard(&self, resource_type: &ResourceType) -> bool {
+        self.legacy_wildcard && resource_type.legacy_wildcard()
+    }
+}
+
+/// Bounds on what a client can make a stream hold. A stream that exceeds one ends with
+/// [`ProtocolError`](crate::ProtocolError) unless said otherwise; no other stream is affected.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    types: usize,
+    names: usize,
+    unacked: usize,
+    nack_text: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            types: 64,
+            names: 200_000,
+            unacked: 64,
+            nack_text: 4096,
+        }
+    }
+}
+
+impl Limits {
+    /// Most types on one stream. Default 64.
+    #[must_use]
+    pub fn with_types(mut self, max: usize) -> Self {
+        self.types = max;
+        self
+    }
+
+    /// Most names on one stream, over all types; also the most entries of `initial_resource_versions` in a request.
+    /// Default 200,000.
+    #[must_use]
+    pub fn with_names(mut self, max: usize) -> Self {
+        self.names = max;
+        self
+    }
+
+    /// Most responses of one type that wait for their acknowledgement, at least 1. The oldest is then counted as
+    /// accepted, with an event; the stream goes on. Default 64.
+    #[must_use]
+    pub fn with_unacked(mut self, max: usize) -> Self {
+        self.unacked = max.max(1);
+        self
+    }
+
+    /// Most bytes kept of the text of a rejection. Default 4096: Envoy cuts its own at 4114.
+    #[must_use]
+    pub fn with_nack_text(mut self, max: usize) -> Self {
+        self.nack_text = max;
+        self
+    }
+
+    /// See [`with_types`](Self::with_types).
+    #[must_use]
+    pub fn types(&self) -> usize {
+        self.types
+    }
+
+    /// See [`with_names`](Self::with_names).
+    #[must_use]
+    pub fn names(&self) -> usize {
+        self.names
+    }
+
+    /// See [`with_unacked`](Self::with_unacked).
+    #[must_use]
+    pub fn unacked(&self) -> usize {
+        self.unacked
+    }
+
+    /// See [`with_nack_text`](Self::with_nack_text).
+    #[must_use]
+    pub fn nack_text(&self) -> usize {
+        self.nack_text
+    }
+}

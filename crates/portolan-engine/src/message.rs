@@ -1,0 +1,184 @@
+//! What goes in and out of a session: the fields of the wire messages that the protocol is about, without protobuf.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use bytes::Bytes;
+use portolan_core::{EntryForm, Generation, Name, Selection, TypeUrl, Version, bodyless_entry};
+
+use crate::Variant;
+
+/// A request in either variant.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Request {
+    /// State of the world.
+    Sotw(SotwRequest),
+    /// Incremental.
+    Delta(DeltaRequest),
+}
+
+/// The fields of a `DiscoveryRequest`. Names stay raw bytes: a client repeats all of them with every
+/// acknowledgement, and they are not looked at one by one unless they changed.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SotwRequest {
+    /// `type_url`
+    pub type_url: String,
+    /// `resource_names`
+    pub names: Vec<Bytes>,
+    /// `version_info`
+    pub version: String,
+    /// `response_nonce`
+    pub nonce: String,
+    /// `error_detail`
+    pub error: Option<ErrorDetail>,
+}
+
+/// The fields of a `DeltaDiscoveryRequest`.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct DeltaRequest {
+    /// `type_url`
+    pub type_url: String,
+    /// `resource_names_subscribe`
+    pub subscribe: Vec<Bytes>,
+    /// `resource_names_unsubscribe`
+    pub unsubscribe: Vec<Bytes>,
+    /// `initial_resource_versions`: name and version
+    pub initial_versions: Vec<(Bytes, Bytes)>,
+    /// `response_nonce`
+    pub nonce: String,
+    /// `error_detail`
+    pub error: Option<ErrorDetail>,
+}
+
+/// The `error_detail` of a request. Its presence is what makes a request a NACK, code 0 included (C-099, C-100).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ErrorDetail {
+    /// The gRPC status code that the client chose.
+    pub code: i32,
+    /// What the client did not like.
+    pub message: String,
+}
+
+impl ErrorDetail {
+    /// An error of this code and text.
+    pub fn new(code: i32, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+impl From<SotwRequest> for Request {
+    fn from(request: SotwRequest) -> Self {
+        Self::Sotw(request)
+    }
+}
+
+impl From<DeltaRequest> for Request {
+    fn from(request: DeltaRequest) -> Self {
+        Self::Delta(request)
+    }
+}
+
+/// The number of a response on its stream. Unique over all types, strictly growing, never empty as text (C-090).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nonce(u64);
+
+impl Nonce {
+    pub(crate) const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number that a client's text stands for; `None` for what this server never writes.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let canonical = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
+        if canonical {
+            text.parse().ok().map(Self)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// A response in either variant.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Response {
+    /// The variant, which is the session's.
+    pub variant: Variant,
+    /// `type_url`
+    pub type_url: TypeUrl,
+    /// `version_info`, or `system_version_info` in delta
+    pub version: Version,
+    /// `nonce`
+    pub nonce: Nonce,
+    /// What is sent, in a form that shares its encoding with other streams.
+    pub resources: Selection,
+    /// Names for which a resource without a body is sent (delta only; C-221).
+    pub bodyless: Vec<Name>,
+    /// `removed_resources` (delta only)
+    pub removed: Vec<Name>,
+    /// The publication that this response was made from.
+    pub generation: Generation,
+    /// Why it is sent.
+    pub reason: Reason,
+}
+
+/// Why a response is sent. There is no third reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// What was sent on this stream differs from what there is.
+    Changed,
+    /// The client must be answered whatever changed: a first request, a newly named or re-subscribed name, a name
+    /// given up under a wildcard, endpoints whose cluster was sent (C-259).
+    Owed,
+}
+
+impl Response {
+    /// The encoded `resources`, in pieces that are shared between streams. Their concatenation is part of the
+    /// response message as it stands.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Bytes> {
+        let form = match self.variant {
+            Variant::Sotw => EntryForm::Sotw,
+            Variant::Delta => EntryForm::Delta,
+        };
+        let mut parts = self.resources.parts(form);
+        parts.extend(self.bodyless.iter().map(|name| bodyless_entry(name)));
+        parts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_this_server_writes_is_a_nonce() {
+        assert_eq!(Nonce::parse("17"), Some(Nonce(17)));
+        for foreign in [
+            "",
+            "0",
+            "017",
+            "+17",
+            "17 ",
+            "abc",
+            "99999999999999999999999",
+        ] {
+            assert_eq!(Nonce::parse(foreign), None, "{foreign:?}");
+        }
+    }
+}
