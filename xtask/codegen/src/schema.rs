@@ -68,3 +68,64 @@ fn append(
     }
     ordered.push(file);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compile(files: &[(&str, &str)]) -> Schema {
+        let text = |body: &str| format!("syntax = \"proto3\";\n{body}");
+        let files = files
+            .iter()
+            .map(|(name, body)| ((*name).to_owned(), text(body)))
+            .collect();
+        Schema::compile(&files).expect("valid schema")
+    }
+
+    #[test]
+    fn files_come_behind_their_imports() {
+        let schema = compile(&[
+            (
+                "a.proto",
+                "package a; import \"c.proto\"; message M { c.M m = 1; }",
+            ),
+            ("b.proto", "package b; message M {}"),
+            (
+                "c.proto",
+                "package c; import \"b.proto\"; message M { b.M m = 1; }",
+            ),
+        ]);
+        let names: Vec<_> = schema.files().iter().map(|file| file.name()).collect();
+
+        assert!(
+            names.ends_with(&["b.proto", "c.proto", "a.proto"]),
+            "{names:?}"
+        );
+    }
+
+    #[test]
+    fn values_of_extension_options_are_kept() {
+        let schema = compile(&[
+            (
+                "rules.proto",
+                "package rules; import \"google/protobuf/descriptor.proto\"; message Rules { uint32 min = 1; }
+                 extend google.protobuf.FieldOptions { Rules rules = 50000; }",
+            ),
+            (
+                "user.proto",
+                "package user; import \"rules.proto\";
+                 message M { string a = 1 [(rules.rules).min = 77]; string b = 2 [(rules.rules) = {min: 78}]; }",
+            ),
+        ]);
+        let encoded = schema.encode();
+
+        // Field 50000 of two bytes: field 1, the value.
+        for value in [77, 78] {
+            let option = [0x82, 0xb5, 0x18, 2, 0x08, value];
+            assert!(
+                encoded.windows(option.len()).any(|window| window == option),
+                "{value}"
+            );
+        }
+    }
+}
