@@ -54,6 +54,7 @@ pub struct ResourceType {
     missing_name: MissingName,
     reanswers: Option<TypeUrl>,
     on_demand: bool,
+    independent: bool,
 }
 
 impl ResourceType {
@@ -89,6 +90,7 @@ impl ResourceType {
             missing_name: MissingName::Report,
             reanswers: None,
             on_demand: false,
+            independent: false,
         }
     }
 
@@ -138,6 +140,14 @@ impl ResourceType {
         self
     }
 
+    /// Whether changes of this type go out while changes of a lower rank still wait: its resources refer to nothing
+    /// that a client could miss, as endpoints, secrets and runtime layers do. Default: no.
+    #[must_use]
+    pub const fn with_independent(mut self, on: bool) -> Self {
+        self.independent = on;
+        self
+    }
+
     /// The type URL.
     #[must_use]
     pub const fn url(&self) -> &TypeUrl {
@@ -184,6 +194,12 @@ impl ResourceType {
     #[must_use]
     pub const fn on_demand(&self) -> bool {
         self.on_demand
+    }
+
+    /// See [`with_independent`](Self::with_independent).
+    #[must_use]
+    pub const fn independent(&self) -> bool {
+        self.independent
     }
 }
 
@@ -235,14 +251,19 @@ pub mod well_known {
         use MissingName::{Bodyless, ReportUnlessReferenced, Silent};
         use SotwMode::{FullState, Unsupported};
         [
-            of(RUNTIME, "RTDS", 10),
-            of(SECRET, "SDS", 20).with_missing_name(Silent),
+            of(RUNTIME, "RTDS", 10).with_independent(true),
+            of(SECRET, "SDS", 20)
+                .with_independent(true)
+                .with_missing_name(Silent),
             of(CLUSTER, "CDS", 100)
                 .with_sotw_mode(FullState)
                 .with_legacy_wildcard(true)
                 .with_reanswers(ENDPOINT),
-            of(ENDPOINT, "EDS", 200).with_missing_name(ReportUnlessReferenced),
+            of(ENDPOINT, "EDS", 200)
+                .with_independent(true)
+                .with_missing_name(ReportUnlessReferenced),
             of(LOCALITY_ENDPOINT, "LEDS", 210)
+                .with_independent(true)
                 .with_sotw_mode(Unsupported)
                 .with_missing_name(ReportUnlessReferenced),
             of(EXTENSION_CONFIG, "ECDS", 250).with_missing_name(Silent),

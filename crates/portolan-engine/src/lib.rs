@@ -1,15 +1,39 @@
-//! The xDS protocol as a pure state machine.
+//! The xDS protocol as a pure state machine: requests in, responses out, one [`Session`] per stream.
+//!
+//! Nothing here awaits, locks, sleeps, or knows gRPC or protobuf. A session is told what came and what time it is,
+//! and is asked what to send; see [`Session`] for the whole contract. It answers from a
+//! [`View`](portolan_core::View), at the moment when the stream can be written.
+//!
+//! There are two reasons to send, and no third: what was sent differs from what there is ([`Reason::Changed`]), and
+//! the client must be answered ([`Reason::Owed`]). Only the first is paced.
+//!
+//! # What this crate does not do
+//! It keeps no resources (`portolan-cache`), moves no bytes (`portolan-server`), and orders types by rank only: it
+//! does not hold a route until its cluster is ready.
 
 #![no_std]
 
 extern crate alloc;
 
+mod answer;
 mod config;
 mod error;
+mod escape;
 mod event;
+mod fingerprint;
+mod known;
 mod message;
+mod name_set;
+mod owed;
+mod session;
+mod subscription;
+mod suspects;
+mod touched;
+mod type_state;
+mod window;
 
 pub use config::{Limits, Scope, SessionConfig, Variant};
 pub use error::ProtocolError;
 pub use event::Event;
 pub use message::{DeltaRequest, ErrorDetail, Nonce, Reason, Request, Response, SotwRequest};
+pub use session::Session;

@@ -1,0 +1,68 @@
+//! Puts a response together: what is owed, what changed, and how the type and the variant want it said.
+
+mod changes;
+mod full_state;
+mod partial;
+
+use alloc::vec::Vec;
+
+use portolan_core::{Name, ResourceSet, Selection, Snapshot};
+
+use self::changes::Changes;
+use crate::touched::Touched;
+use crate::type_state::TypeState;
+use crate::{Reason, SessionConfig, Variant};
+
+/// What a type's answer depends on besides its own state.
+#[derive(Debug)]
+pub(crate) struct Circumstances<'a> {
+    pub(crate) variant: Variant,
+    pub(crate) config: &'a SessionConfig,
+    pub(crate) snapshot: &'a Snapshot,
+    /// Changes wait; only what is owed goes.
+    pub(crate) hold: bool,
+    /// What is named as removed where a wildcard covers nothing and silence would leave the client waiting.
+    pub(crate) stand_ins: Vec<Name>,
+}
+
+/// What to say of one type.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) resources: Selection,
+    pub(crate) bodyless: Vec<Name>,
+    pub(crate) removed: Vec<Name>,
+    pub(crate) touched: Touched,
+    pub(crate) reason: Reason,
+    /// What is new or changed for the client among the resources.
+    pub(crate) fresh: Selection,
+}
+
+/// What became of a type in a turn.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) answer: Option<Answer>,
+    /// Whether the client, told this answer, has all that it subscribes.
+    pub(crate) complete: bool,
+}
+
+impl Outcome {
+    const fn silence(complete: bool) -> Self {
+        Self {
+            answer: None,
+            complete,
+        }
+    }
+}
+
+/// Says what there is to say of one type now.
+pub(crate) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
+    let reconnected = state.owed.unless_at.as_deref();
+    if reconnected.is_some_and(|version| set.version() == version) {
+        return Outcome::silence(true);
+    }
+    if state.is_full_state(now.variant) {
+        full_state::compose(state, set, now)
+    } else {
+        partial::compose(state, set, now)
+    }
+}

@@ -1,0 +1,261 @@
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use portolan_core::{MissingName, Name, Resource, ResourceSet, Selection};
+
+use super::{Answer, Changes, Circumstances, Outcome};
+use crate::owed::Why;
+use crate::touched::Touched;
+use crate::type_state::TypeState;
+use crate::{Reason, Variant};
+
+/// A partial type in state of the world, or any type in delta: an answer holds what is owed and what changed.
+pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
+    if owes_exactly(state, set) {
+        return whole(set);
+    }
+    let changes = Changes::between(&state.known, &state.subscription, set);
+    let first = state.owed.all_names;
+    let worth_sending = !changes.upserts().is_empty()
+        || (!changes.removals().is_empty() && tells_removals(state, now));
+    let send = worth_sending && (!now.hold || first);
+    let complete = send || !worth_sending;
+    let mates = match send {
+        true => state.suspects.mates(changes.names()),
+        false => BTreeSet::new(),
+    };
+    if state.owed.is_empty() && mates.is_empty() {
+        return match send {
+            true => only_changes(state, now, &changes),
+            false => Outcome::silence(complete),
+        };
+    }
+
+    let mut draft = Draft::new(state, set, now);
+    draft.owed();
+    if send {
+        draft.changes(&changes);
+        draft.mates(&mates);
+    }
+    if draft.is_empty() && !must_speak(state, now) {
+        return Outcome::silence(complete);
+    }
+    let reason = match send && !first {
+        true => Reason::Changed,
+        false => Reason::Owed,
+    };
+    let fresh = match send {
+        true => changes.selection(),
+        false => Selection::none(),
+    };
+    Outcome {
+        answer: Some(draft.finish(reason, fresh)),
+        complete,
+    }
+}
+
+/// Whether the client has nothing yet and is owed exactly what a wildcard covers, so that the set's own bytes are
+/// the answer.
+fn owes_exactly(state: &TypeState, set: &ResourceSet) -> bool {
+    let subscription = &state.subscription;
+    let all = match subscription.is_wildcard() {
+        true => state.owed.wildcard && subscription.names().is_empty(),
+        false => subscription.names().is_all_of(set) && set.wildcard_len() == set.len(),
+    };
+    all && state.owed.all_names && state.known.is_nothing() && set.wildcard_len() > 0
+}
+
+fn whole(set: &ResourceSet) -> Outcome {
+    let resources = Selection::wildcard(set);
+    let answer = Answer {
+        bodyless: Vec::new(),
+        removed: Vec::new(),
+        touched: Touched::Wildcard(set.clone()),
+        reason: Reason::Owed,
+        fresh: resources.clone(),
+        resources,
+    };
+    Outcome {
+        answer: Some(answer),
+        complete: true,
+    }
+}
+
+/// Nothing but changes: what every stream in the same position sends, encoded once for all of them.
+fn only_changes(state: &TypeState, now: &Circumstances<'_>, changes: &Changes) -> Outcome {
+    let resources = changes.selection();
+    let removed = match tells_removals(state, now) {
+        true => changes.removals().to_vec(),
+        false => Vec::new(),
+    };
+    let touched = match changes {
+        Changes::Shared(diff) => Touched::Diff(diff.clone()),
+        Changes::Own { .. } => {
+            let mut names: Vec<_> = changes.names().cloned().collect();
+            names.sort_unstable();
+            Touched::Names(names)
+        }
+    };
+    let answer = Answer {
+        fresh: resources.clone(),
+        resources,
+        bodyless: Vec::new(),
+        removed,
+        touched,
+        reason: Reason::Changed,
+    };
+    Outcome {
+        answer: Some(answer),
+        complete: true,
+    }
+}
+
+/// State of the world cannot say that something of a partial type is gone (C-134). Of secrets and extension
+/// configurations nothing is said either: clients reject it, or drop what still uses them.
+fn tells_removals(state: &TypeState, now: &Circumstances<'_>) -> bool {
+    now.variant == Variant::Delta && state.resource_type.missing_name() != MissingName::Silent
+}
+
+/// The first wildcard request of a stream is answered though there is nothing (C-160), unless the client has brought
+/// versions and there is nothing new for it.
+fn must_speak(state: &TypeState, now: &Circumstances<'_>) -> bool {
+    now.variant == Variant::Delta && state.owed.wildcard && !state.owed.unless_claimed
+}
+
+struct Draft<'a> {
+    state: &'a TypeState,
+    set: &'a ResourceSet,
+    now: &'a Circumstances<'a>,
+    upserts: BTreeMap<&'a Name, &'a Resource>,
+    removed: BTreeSet<Name>,
+    bodyless: BTreeSet<Name>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(state: &'a TypeState, set: &'a ResourceSet, now: &'a Circumstances<'a>) -> Self {
+        Self {
+            state,
+            set,
+            now,
+            upserts: BTreeMap::new(),
+            removed: BTreeSet::new(),
+            bodyless: BTreeSet::new(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.upserts.is_empty() && self.removed.is_empty() && self.bodyless.is_empty()
+    }
+
+    fn put(&mut self, resource: &'a Resource) {
+        self.upserts.insert(resource.name(), resource);
+    }
+
+    fn owed(&mut self) {
+        let (state, set) = (self.state, self.set);
+        let owed = &state.owed;
+        if owed.wildcard && !owed.unless_claimed {
+            set.iter()
+                .filter(|r| !r.on_demand())
+                .for_each(|r| self.put(r));
+        }
+        if owed.all_names {
+            for name in state.subscription.names().iter() {
+                match set.get(name) {
+                    // What a reconnecting client lacks is among the changes.
+                    Some(_) if owed.unless_claimed => {}
+                    Some(resource) => self.put(resource),
+                    None => self.missing(name),
+                }
+            }
+        }
+        for (name, why) in &owed.names {
+            match (set.get(name), why) {
+                (Some(resource), Why::Asked | Why::Reanswer) => self.put(resource),
+                (Some(resource), Why::GivenUp) if !resource.on_demand() => self.put(resource),
+                (None, Why::Asked) => self.missing(name),
+                (_, Why::GivenUp) => {
+                    self.removed.insert(name.clone());
+                }
+                (None, Why::Reanswer) => {}
+            }
+        }
+        if owed.wildcard && set.wildcard_len() == 0 {
+            self.removed.extend(self.now.stand_ins.iter().cloned());
+        }
+    }
+
+    /// A name that was asked for and does not exist.
+    fn missing(&mut self, name: &Name) {
+        if self.now.variant == Variant::Sotw {
+            // Absence has no signal there (C-275).
+            return;
+        }
+        let resource_type = &self.state.resource_type;
+        match resource_type.missing_name() {
+            MissingName::Bodyless => self.bodyless.insert(name.clone()),
+            MissingName::ReportUnlessReferenced if self.is_referenced(name) => false,
+            MissingName::Report | MissingName::ReportUnlessReferenced => {
+                self.removed.insert(name.clone())
+            }
+            _ => false,
+        };
+    }
+
+    /// Whether a resource that the node is served refers to the name: then it is expected to come, and saying that
+    /// it does not exist would make a client go on without it.
+    fn is_referenced(&self, name: &Name) -> bool {
+        let url = self.state.url();
+        let mut parents = self
+            .now
+            .config
+            .types()
+            .iter()
+            .filter(|t| t.reanswers() == Some(url));
+        parents.any(|parent| {
+            let set = self.now.snapshot.set(parent.url());
+            set.is_some_and(|set| set.refers_to(self.now.config.references(), url, name))
+        })
+    }
+
+    fn changes(&mut self, changes: &Changes) {
+        let (state, set) = (self.state, self.set);
+        for resource in changes.upserts() {
+            if let Some(resource) = set.get(resource.name()) {
+                self.put(resource);
+            }
+        }
+        if tells_removals(state, self.now) {
+            self.removed.extend(changes.removals().iter().cloned());
+        }
+    }
+
+    /// What was rejected together with something that changed now.
+    fn mates(&mut self, mates: &BTreeSet<Name>) {
+        let (state, set) = (self.state, self.set);
+        for name in mates {
+            match set.get(name).filter(|r| state.subscription.covers(r)) {
+                Some(resource) => self.put(resource),
+                None if !state.subscription.covers_name(name) => {}
+                None if tells_removals(state, self.now) => {
+                    self.removed.insert(name.clone());
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn finish(self, reason: Reason, fresh: Selection) -> Answer {
+        let mut names: Vec<_> = self.upserts.keys().map(|n| (*n).clone()).collect();
+        names.extend(self.removed.iter().cloned());
+        names.sort_unstable();
+        Answer {
+            resources: Selection::of(self.upserts.into_values().cloned()),
+            bodyless: self.bodyless.into_iter().collect(),
+            removed: self.removed.into_iter().collect(),
+            touched: Touched::Names(names),
+            reason,
+            fresh,
+        }
+    }
+}

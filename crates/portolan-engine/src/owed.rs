@@ -1,0 +1,64 @@
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use portolan_core::Name;
+
+/// What must be answered on a stream whatever changed (C-259).
+#[derive(Debug, Default)]
+pub(crate) struct Owed {
+    /// Everything that a wildcard covers, and be it nothing.
+    pub(crate) wildcard: bool,
+    /// Every subscribed name.
+    pub(crate) all_names: bool,
+    /// These names.
+    pub(crate) names: BTreeMap<Name, Why>,
+    /// Nothing, where the client has this version already: a pure wildcard that reconnects (C-086).
+    pub(crate) unless_at: Option<String>,
+    /// Not what the client has in that version already: a reconnect with versions (C-170).
+    pub(crate) unless_claimed: bool,
+}
+
+/// Why a name is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It was named, or subscribed again.
+    Asked,
+    /// It was given up while a wildcard is on (C-167).
+    GivenUp,
+    /// A resource that refers to it was sent (C-260). A name that does not exist is not owed for this.
+    Reanswer,
+}
+
+impl Owed {
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.wildcard && !self.all_names && self.names.is_empty()
+    }
+
+    /// Owes everything that is subscribed, as after a first request.
+    pub(crate) fn everything(&mut self, wildcard: bool) {
+        self.wildcard |= wildcard;
+        self.all_names = true;
+        self.names.clear();
+    }
+
+    pub(crate) fn ask(&mut self, name: Name) {
+        self.names.insert(name, Why::Asked);
+    }
+
+    pub(crate) fn give_up(&mut self, name: Name) {
+        self.names.insert(name, Why::GivenUp);
+    }
+
+    pub(crate) fn reanswer(&mut self, name: Name) {
+        self.names.entry(name).or_insert(Why::Reanswer);
+    }
+
+    /// The name is not subscribed any more.
+    pub(crate) fn forget(&mut self, name: &Name) {
+        self.names.remove(name);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

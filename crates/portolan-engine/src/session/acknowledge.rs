@@ -1,0 +1,85 @@
+//! Reads what a request says of the responses before it. A NACK is the presence of an error, whatever its code and
+//! whatever version the request carries (C-099 to C-101).
+
+use super::Session;
+use crate::escape::escape;
+use crate::window::Sent;
+use crate::{ErrorDetail, Event, Nonce};
+
+/// Longest foreign nonce that an event repeats.
+const MAX_ECHO: usize = 64;
+
+pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
+    let state = &mut session.types[at];
+    if text.is_empty() && state.window.newest().is_none() {
+        return;
+    }
+    let nonce = Nonce::parse(text);
+    let stale = nonce != state.window.newest();
+    match nonce.and_then(|nonce| state.window.settle_through(nonce)) {
+        Some(settled) => {
+            // A rejection that a newer response has overtaken is told and changes nothing (C-111).
+            if error.is_some() && !stale {
+                state.suspects.add(settled.touched);
+            }
+            tell(session, at, settled.sent, error, stale);
+        }
+        None if stale => tell_stale(session, at, text),
+        None => {}
+    }
+}
+
+pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
+    let state = &mut session.types[at];
+    let nonce = Nonce::parse(text);
+    let stale = nonce != state.window.newest();
+    let sent = match error {
+        None => nonce.and_then(|nonce| state.window.settle(nonce)),
+        Some(_) => nonce
+            .and_then(|nonce| state.window.reject(nonce))
+            .map(|rejected| {
+                state.suspects.add(rejected.touched);
+                rejected.sent
+            }),
+    };
+    match sent {
+        Some(sent) => tell(session, at, sent, error, stale),
+        None if stale => tell_stale(session, at, text),
+        None => {}
+    }
+}
+
+fn tell(session: &mut Session, at: usize, sent: Sent, error: Option<ErrorDetail>, stale: bool) {
+    let type_url = session.types[at].url().clone();
+    let Sent {
+        nonce,
+        version,
+        generation,
+    } = sent;
+    session.note_read(nonce);
+    session.events.push_back(match error {
+        None => Event::Acked {
+            type_url,
+            nonce,
+            version,
+            generation,
+        },
+        Some(error) => Event::Nacked {
+            type_url,
+            nonce,
+            version,
+            generation,
+            code: error.code,
+            message: escape(&error.message, session.config.limits().nack_text()),
+            stale,
+        },
+    });
+}
+
+fn tell_stale(session: &mut Session, at: usize, nonce: &str) {
+    let type_url = session.types[at].url().clone();
+    let nonce = escape(nonce, MAX_ECHO);
+    session
+        .events
+        .push_back(Event::StaleNonce { type_url, nonce });
+}

@@ -1,0 +1,191 @@
+//! One session per stream: the hub that joins the parts of the protocol, and holds none of it itself.
+
+mod acknowledge;
+mod request;
+mod turn;
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use portolan_core::{ResourceType, View};
+
+use self::turn::Turn;
+use crate::type_state::TypeState;
+use crate::{Event, Nonce, ProtocolError, Request, Response, Scope, SessionConfig, Variant};
+
+/// The protocol on one stream.
+///
+/// Synchronous and without clocks: time is passed in, as the time since any fixed moment of the driver's choice.
+/// After each call of `handle_*` the answers of `poll_event`, `poll_response` and `poll_timeout` may have changed;
+/// after `poll_response` those of `poll_event` and `poll_timeout`. A driver needs no state of its own:
+///
+/// 1. one of: a request came ([`handle_request`](Self::handle_request)), the view was woken
+///    ([`handle_change`](Self::handle_change)), time is up ([`handle_timeout`](Self::handle_timeout));
+/// 2. [`poll_event`](Self::poll_event) until `None`;
+/// 3. while the stream can be written: [`poll_response`](Self::poll_response), and `poll_event` again;
+/// 4. set a timer for [`poll_timeout`](Self::poll_timeout).
+///
+/// A response is computed when it is asked for, from the newest publication: a slow client skips what lies between.
+///
+/// ```
+/// use core::time::Duration;
+/// use std::sync::Arc;
+///
+/// use portolan_core::{Publication, Resource, Snapshot, View, well_known::CLUSTER};
+/// use portolan_engine::{Request, Scope, Session, SessionConfig, SotwRequest, Variant};
+///
+/// #[derive(Debug)]
+/// struct Fixed(Publication);
+///
+/// impl View for Fixed {
+///     fn load(&self) -> Option<Publication> {
+///         Some(self.0.clone())
+///     }
+/// }
+///
+/// let mut builder = Snapshot::builder();
+/// builder.insert(Resource::builder(CLUSTER, "a", &b"\x0a\x01a"[..]))?;
+/// let view = Fixed(Publication::first(builder.build()));
+///
+/// let mut session = Session::new(Variant::Sotw, Scope::Aggregated, Arc::new(SessionConfig::default()));
+/// let mut request = SotwRequest::default();
+/// request.type_url = CLUSTER.to_string();
+/// session.handle_request(request.into())?;
+///
+/// let response = session.poll_response(Duration::ZERO, &view).expect("a first request is answered");
+/// assert_eq!(response.resources.len(), 1);
+/// assert!(session.poll_response(Duration::ZERO, &view).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Session {
+    variant: Variant,
+    scope: Scope,
+    config: Arc<SessionConfig>,
+    /// Sorted by [`TypeState::place`]: the order in which types are answered.
+    types: Vec<TypeState>,
+    events: VecDeque<Event>,
+    /// Number of the newest response.
+    sent: u64,
+    /// The newest response that the client is known to have read.
+    read: Option<Nonce>,
+    /// Whether there may be something to say that the current turn does not cover.
+    dirty: bool,
+    turn: Option<Turn>,
+    failed: Option<ProtocolError>,
+}
+
+impl Session {
+    /// A session for a stream that was just opened.
+    #[must_use]
+    pub fn new(variant: Variant, scope: Scope, config: Arc<SessionConfig>) -> Self {
+        Self {
+            variant,
+            scope,
+            config,
+            types: Vec::new(),
+            events: VecDeque::new(),
+            sent: 0,
+            read: None,
+            dirty: false,
+            turn: None,
+            failed: None,
+        }
+    }
+
+    /// A request came.
+    ///
+    /// # Errors
+    /// The client broke the protocol and its stream must end. Every later call gives the same error.
+    pub fn handle_request(&mut self, request: Request) -> Result<(), ProtocolError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        self.dirty = true;
+        let result = request::handle(self, request);
+        if let Err(error) = &result {
+            self.failed = Some(error.clone());
+            self.turn = None;
+        }
+        result
+    }
+
+    /// The view may have something new.
+    pub fn handle_change(&mut self) {
+        self.dirty = true;
+    }
+
+    /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        for state in &mut self.types {
+            if let Some(nonce) = state.pace.expire(now, self.config.unread_after()) {
+                self.dirty = true;
+                self.events.push_back(Event::UnreadTooLong {
+                    type_url: state.url().clone(),
+                    nonce,
+                });
+            }
+        }
+    }
+
+    /// What happened, in order. Take events after each other call, or they pile up.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next response; `None` while there is nothing to say. It counts as sent.
+    ///
+    /// Responses of one publication come in rank order: clusters, endpoints, listeners, routes. What the view gives
+    /// anew is looked at when all types have been, so that one turn speaks of one publication.
+    pub fn poll_response(&mut self, now: Duration, view: &dyn View) -> Option<Response> {
+        if self.failed.is_some() {
+            return None;
+        }
+        turn::next(self, now, view)
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), if nothing else happens before.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let wait = self.config.unread_after();
+        self.types
+            .iter()
+            .filter_map(|state| state.pace.deadline(wait))
+            .min()
+    }
+
+    /// Number of names subscribed over all types.
+    #[must_use]
+    pub fn subscribed_names(&self) -> usize {
+        self.types
+            .iter()
+            .map(|state| state.subscription.names().len())
+            .sum()
+    }
+
+    /// The state of a type, made if it is new to the stream.
+    fn type_index(&mut self, resource_type: ResourceType) -> Result<usize, ProtocolError> {
+        let place = (resource_type.rank(), resource_type.url());
+        match self
+            .types
+            .binary_search_by(|state| state.place().cmp(&place))
+        {
+            Ok(at) => Ok(at),
+            Err(_) if self.types.len() >= self.config.limits().types() => {
+                let max = self.config.limits().types();
+                Err(ProtocolError::TooManyTypes { max })
+            }
+            Err(at) => {
+                let state = TypeState::new(resource_type, self.config.limits().unacked());
+                self.types.insert(at, state);
+                Ok(at)
+            }
+        }
+    }
+
+    fn note_read(&mut self, nonce: Nonce) {
+        self.read = self.read.max(Some(nonce));
+    }
+}

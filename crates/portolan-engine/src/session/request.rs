@@ -1,0 +1,271 @@
+//! Reads requests. A request has three roles that do not depend on each other: it acknowledges, it subscribes, and it
+//! may start over.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use portolan_core::{Name, ResourceType, TypeUrl, Version};
+
+use super::{Session, acknowledge};
+use crate::escape::escape;
+use crate::known::Known;
+use crate::subscription::SubscriptionChange;
+use crate::type_state::TypeState;
+use crate::{DeltaRequest, Event, ProtocolError, Request, Scope, SotwRequest, Variant};
+
+/// Longest foreign type URL that an error repeats.
+const MAX_ECHO: usize = 256;
+
+pub(super) fn handle(session: &mut Session, request: Request) -> Result<(), ProtocolError> {
+    match (session.variant, request) {
+        (Variant::Sotw, Request::Sotw(request)) => sotw(session, request),
+        (Variant::Delta, Request::Delta(request)) => delta(session, request),
+        (expected, request) => Err(ProtocolError::WrongVariant {
+            expected,
+            found: match request {
+                Request::Sotw(_) => Variant::Sotw,
+                Request::Delta(_) => Variant::Delta,
+            },
+        }),
+    }
+}
+
+fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError> {
+    let at = begin(session, &request.type_url)?;
+    let first = !session.types[at].begun;
+    // A nonce means nothing on another stream, and a first request has none of this one (C-091). An empty nonce
+    // after a response is a client that starts the type afresh (C-115); before one it just changes its mind.
+    let fresh = first || (request.nonce.is_empty() && session.types[at].window.newest().is_some());
+    if !fresh {
+        acknowledge::sotw(session, at, &request.nonce, request.error);
+    }
+    check_names(session, at, "resource_names", request.names.len())?;
+
+    let state = &mut session.types[at];
+    state.begun = true;
+    let legacy = session.config.has_legacy_wildcard(&state.resource_type);
+    let change = state.subscription.apply_sotw(&request.names, legacy);
+    let change = change.map_err(|_| invalid(state, "resource_names"))?;
+    if fresh {
+        let wildcard = state.subscription.is_wildcard();
+        state.owed.everything(wildcard);
+        let reconnects = first && state.subscription.is_pure_wildcard();
+        if reconnects && !request.version.is_empty() {
+            state.owed.unless_at = Some(request.version);
+        }
+    } else {
+        owe_newly_named(state, &change);
+    }
+    tell_interest(session, at, change);
+    Ok(())
+}
+
+/// What is newly named must be answered, known or not (C-066, C-067); what is no longer named need not be.
+fn owe_newly_named(state: &mut TypeState, change: &SubscriptionChange) {
+    state.owed.wildcard |= change.wildcard_asked;
+    state.owed.wildcard &= state.subscription.is_wildcard();
+    if change.wildcard_changed || !change.added.is_empty() {
+        // What was owed to a pure wildcard under a condition is owed now.
+        state.owed.unless_at = None;
+    }
+    change
+        .removed
+        .iter()
+        .for_each(|name| state.owed.forget(name));
+    change
+        .added
+        .iter()
+        .for_each(|name| state.owed.ask(name.clone()));
+}
+
+fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolError> {
+    let at = begin(session, &request.type_url)?;
+    let first = !session.types[at].begun;
+    if !first && !request.nonce.is_empty() {
+        acknowledge::delta(session, at, &request.nonce, request.error);
+    }
+    check_names(
+        session,
+        at,
+        "resource_names_subscribe",
+        request.subscribe.len(),
+    )?;
+    let max = session.config.limits().names();
+    if first && request.initial_versions.len() > max {
+        return Err(ProtocolError::TooManyNames {
+            type_url: session.types[at].url().clone(),
+            field: "initial_resource_versions",
+            max,
+        });
+    }
+
+    // Endpoints that are asked for before their clusters, or on a stream of their own, belong to a cluster that
+    // warms: only an answer ends that, whatever version the client has (C-268).
+    let url = session.types[at].url();
+    let child = session
+        .config
+        .types()
+        .iter()
+        .any(|t| t.reanswers() == Some(url));
+    let parent_seen = session
+        .types
+        .iter()
+        .any(|s| s.begun && s.resource_type.reanswers() == Some(url));
+
+    let state = &mut session.types[at];
+    let legacy = first && session.config.has_legacy_wildcard(&state.resource_type);
+    let change = state
+        .subscription
+        .apply_delta(&request.subscribe, &request.unsubscribe, legacy);
+    let change = change.map_err(|_| invalid(state, "resource_names"))?;
+    if first {
+        state.begun = true;
+        let versions = claims(state, request.initial_versions)?;
+        state.owed.unless_claimed = !versions.is_empty() && (!child || parent_seen);
+        state.known = Known::claimed(versions.into_iter());
+        state.owed.everything(change.wildcard_asked);
+    } else {
+        owe_delta(state, &change);
+    }
+    tell_interest(session, at, change);
+    check_owed(session, at)
+}
+
+/// The versions that a client brings from an earlier stream. They are not a subscription (C-173).
+fn claims(
+    state: &TypeState,
+    versions: Vec<(Bytes, Bytes)>,
+) -> Result<Vec<(Name, Version)>, ProtocolError> {
+    let text = |bytes: &Bytes| match core::str::from_utf8(bytes) {
+        Ok(text) => Ok(String::from(text)),
+        Err(_) => Err(invalid(state, "initial_resource_versions")),
+    };
+    let mut claims = Vec::with_capacity(versions.len());
+    for (name, version) in &versions {
+        let name = text(name)?;
+        if state.subscription.covers_name(&name) {
+            claims.push((Name::from(name), Version::from(text(version)?)));
+        }
+    }
+    Ok(claims)
+}
+
+/// Each subscribed name is answered, tracked already or not (C-154); a name given up under a wildcard is answered
+/// too (C-167).
+fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
+    state.owed.wildcard |= change.wildcard_asked;
+    state.owed.wildcard &= state.subscription.is_wildcard();
+    for name in &change.removed {
+        match state.subscription.is_wildcard() {
+            true => state.owed.give_up(name.clone()),
+            false => state.owed.forget(name),
+        }
+    }
+    change
+        .asked
+        .iter()
+        .for_each(|name| state.owed.ask(name.clone()));
+}
+
+/// What every request has in common: its type, resolved and noted.
+fn begin(session: &mut Session, type_url: &str) -> Result<usize, ProtocolError> {
+    let resource_type = resolve(session, type_url)?;
+    let at = session.type_index(resource_type)?;
+    let (variant, state) = (session.variant, &session.types[at]);
+    if !state.begun {
+        if !session.config.types().contains(state.url())
+            && matches!(session.scope, Scope::Aggregated)
+        {
+            let type_url = state.url().clone();
+            session
+                .events
+                .push_back(Event::UnregisteredType { type_url });
+        }
+        if !state.is_supported(variant) {
+            let type_url = state.url().clone();
+            session
+                .events
+                .push_back(Event::UnsupportedVariant { type_url, variant });
+        }
+    }
+    Ok(at)
+}
+
+fn resolve(session: &Session, type_url: &str) -> Result<ResourceType, ProtocolError> {
+    match &session.scope {
+        Scope::Aggregated if type_url.is_empty() => Err(ProtocolError::EmptyTypeUrl),
+        Scope::Aggregated => Ok(session.config.types().get(type_url)),
+        Scope::Single(only) if type_url.is_empty() || only.url().as_str() == type_url => {
+            Ok(only.clone())
+        }
+        Scope::Single(only) => Err(ProtocolError::WrongType {
+            expected: only.url().clone(),
+            found: escape(type_url, MAX_ECHO),
+        }),
+    }
+}
+
+/// Refuses before anything of an overlong list is kept.
+fn check_names(
+    session: &Session,
+    at: usize,
+    field: &'static str,
+    more: usize,
+) -> Result<(), ProtocolError> {
+    let max = session.config.limits().names();
+    let others: usize = session.subscribed_names();
+    let own = session.types[at].subscription.names().len();
+    // A state-of-the-world list replaces the type's names, a delta list adds to them.
+    let kept = match session.variant {
+        Variant::Sotw => others - own,
+        _ => others,
+    };
+    match kept.saturating_add(more) > max {
+        true => Err(ProtocolError::TooManyNames {
+            type_url: session.types[at].url().clone(),
+            field,
+            max,
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Names that were given up and still await their answer are no longer subscribed, yet held.
+fn check_owed(session: &Session, at: usize) -> Result<(), ProtocolError> {
+    let max = session.config.limits().names();
+    match session.types[at].owed.names.len() > max {
+        true => Err(ProtocolError::TooManyNames {
+            type_url: session.types[at].url().clone(),
+            field: "resource_names_unsubscribe",
+            max,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn invalid(state: &TypeState, field: &'static str) -> ProtocolError {
+    ProtocolError::InvalidText {
+        type_url: state.url().clone(),
+        field,
+    }
+}
+
+fn tell_interest(session: &mut Session, at: usize, change: SubscriptionChange) {
+    let state = &session.types[at];
+    let type_url: &TypeUrl = state.url();
+    if change.legacy_dropped && !state.subscription.names().is_empty() {
+        let type_url = type_url.clone();
+        session
+            .events
+            .push_back(Event::WildcardDropped { type_url });
+    }
+    if change.wildcard_changed || !change.added.is_empty() || !change.removed.is_empty() {
+        session.events.push_back(Event::Interest {
+            type_url: type_url.clone(),
+            added: change.added,
+            removed: change.removed,
+            wildcard: state.subscription.is_wildcard(),
+        });
+    }
+}

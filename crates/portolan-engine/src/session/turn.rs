@@ -1,0 +1,185 @@
+//! Answers the types one after the other, in rank order, from one publication.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use portolan_core::{MissingName, Name, Publication, ResourceSet, Selection, TypeUrl, View};
+
+use super::Session;
+use crate::answer::{Answer, Circumstances, compose};
+use crate::window::{InFlight, Sent};
+use crate::{Event, Nonce, Reason, Response};
+
+/// One round through the types of a stream.
+#[derive(Debug)]
+pub(super) struct Turn {
+    publication: Publication,
+    /// The type that was looked at last.
+    after: Option<(u16, TypeUrl)>,
+    /// A type has changes that wait for its previous response to be read. What may refer to them waits with them: a
+    /// route must not overtake its cluster.
+    waits: bool,
+}
+
+pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Option<Response> {
+    loop {
+        let mut turn = match session.turn.take() {
+            Some(turn) => turn,
+            None if !session.dirty => return None,
+            None => {
+                session.dirty = false;
+                Turn {
+                    publication: view.load()?,
+                    after: None,
+                    waits: false,
+                }
+            }
+        };
+        while let Some(at) = turn.advance(session) {
+            if let Some(response) = answer(session, at, &mut turn, now) {
+                session.turn = Some(turn);
+                return Some(response);
+            }
+        }
+    }
+}
+
+impl Turn {
+    fn advance(&mut self, session: &Session) -> Option<usize> {
+        let after = self.after.as_ref().map(|(rank, url)| (*rank, url));
+        let at = session
+            .types
+            .partition_point(|state| Some(state.place()) <= after);
+        let (rank, url) = session.types.get(at)?.place();
+        self.after = Some((rank, url.clone()));
+        Some(at)
+    }
+}
+
+fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> Option<Response> {
+    let snapshot = turn.publication.snapshot();
+    let read = session.read;
+    let state = &mut session.types[at];
+    let set = snapshot.set(state.url())?;
+    if !state.is_supported(session.variant) || (state.owed.is_empty() && state.known.is_at(set)) {
+        return None;
+    }
+    state.subscription.names_mut().settle_on(set);
+
+    let independent = state.resource_type.independent();
+    let unread = state.pace.is_unread(read);
+    let hold = unread || (turn.waits && !independent);
+    let circumstances = Circumstances {
+        variant: session.variant,
+        config: &session.config,
+        snapshot,
+        hold,
+        stand_ins: stand_ins(session, at, turn, set),
+    };
+    let outcome = compose(&session.types[at], set, &circumstances);
+
+    let state = &mut session.types[at];
+    state.pace.set_waiting(unread && !outcome.complete);
+    turn.waits |= !independent && !outcome.complete;
+    state.owed.clear();
+    if outcome.complete {
+        state.known.move_to(set);
+    }
+    let answer = outcome.answer?;
+    if !outcome.complete {
+        answer.resources.iter().for_each(|r| state.known.sent(r));
+        answer.removed.iter().for_each(|n| state.known.removed(n));
+    }
+    Some(send(session, at, answer, turn, now))
+}
+
+/// Numbers a response and notes it wherever it counts.
+fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Duration) -> Response {
+    session.sent += 1;
+    let nonce = Nonce::new(session.sent);
+    let state = &mut session.types[at];
+    let type_url = state.url().clone();
+    let version = turn.publication.snapshot().version_info(&type_url);
+    let generation = turn.publication.generation();
+    if answer.reason == Reason::Changed {
+        state.pace.sent(nonce, now);
+    }
+    state.suspects.sent_again(&answer.touched);
+    let sent = Sent {
+        nonce,
+        version: version.clone(),
+        generation,
+    };
+    if let Some(oldest) = state.window.push(InFlight::new(sent, answer.touched)) {
+        session.events.push_back(Event::AssumedAccepted {
+            type_url: type_url.clone(),
+            nonce: oldest.sent.nonce,
+        });
+    }
+    owe_children(session, at, &answer.fresh);
+    Response {
+        variant: session.variant,
+        type_url,
+        version,
+        nonce,
+        resources: answer.resources,
+        bodyless: answer.bodyless,
+        removed: answer.removed,
+        generation,
+        reason: answer.reason,
+    }
+}
+
+/// What new or changed resources refer to is answered again behind them, where the stream subscribes it.
+fn owe_children(session: &mut Session, at: usize, fresh: &Selection) {
+    if !session.config.reanswers() {
+        return;
+    }
+    let parent = &session.types[at];
+    let Some(child) = parent.resource_type.reanswers().cloned() else {
+        return;
+    };
+    let parent_place = (parent.place().0, parent.url().clone());
+    let references = session.config.references();
+    let Some(child) = session.types.iter_mut().find(|state| *state.url() == child) else {
+        return;
+    };
+    for resource in fresh.iter() {
+        for name in resource
+            .facts(references)
+            .references_to(child.resource_type.url())
+        {
+            if child.subscription.covers_name(name) {
+                child.owed.reanswer(name.clone());
+            }
+        }
+    }
+    // A child of lower rank had its place in this turn already.
+    session.dirty |= child.place() < (parent_place.0, &parent_place.1) && !child.owed.is_empty();
+}
+
+/// An empty set of virtual hosts leaves a client waiting unless something is named. What refers to the type says what
+/// to name: `<route>/` for each route table whose hosts are discovered.
+fn stand_ins(session: &Session, at: usize, turn: &Turn, set: &ResourceSet) -> Vec<Name> {
+    let state = &session.types[at];
+    let bodyless = state.resource_type.missing_name() == MissingName::Bodyless;
+    if !bodyless || !state.owed.wildcard || set.wildcard_len() > 0 {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    for other in &session.types {
+        let Some(set) = turn.publication.snapshot().set(other.url()) else {
+            continue;
+        };
+        let named = other
+            .subscription
+            .names()
+            .iter()
+            .filter_map(|name| set.get(name));
+        for resource in named {
+            let facts = resource.facts(session.config.references());
+            names.extend(facts.references_to(state.url()).cloned());
+        }
+    }
+    names
+}

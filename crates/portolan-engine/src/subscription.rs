@@ -1,0 +1,179 @@
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use portolan_core::{Name, Resource};
+
+use crate::fingerprint::Fingerprint;
+use crate::name_set::NameSet;
+
+const WILDCARD: &str = "*";
+
+/// What a stream wants of one type.
+#[derive(Debug, Default)]
+pub(crate) struct Subscription {
+    names: NameSet,
+    wildcard: Wildcard,
+    /// Whether anything, `*` included, was ever named on this stream for this type (C-065).
+    ever_named: bool,
+    fingerprint: Option<Fingerprint>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wildcard {
+    #[default]
+    No,
+    /// Nothing was ever named.
+    Legacy,
+    /// `*` was named.
+    Explicit,
+}
+
+/// How a request changed a [`Subscription`].
+#[derive(Debug, Default)]
+pub(crate) struct SubscriptionChange {
+    /// Names that were not subscribed before.
+    pub(crate) added: Vec<Name>,
+    /// Names that are no longer subscribed.
+    pub(crate) removed: Vec<Name>,
+    /// Names that were subscribed explicitly by a delta request, new or not (C-154).
+    pub(crate) asked: Vec<Name>,
+    /// `*` was named, or the legacy wildcard began.
+    pub(crate) wildcard_asked: bool,
+    /// Whether there is a wildcard now and was none before, or the reverse.
+    pub(crate) wildcard_changed: bool,
+    /// The legacy wildcard ended because something else was named.
+    pub(crate) legacy_dropped: bool,
+}
+
+/// A name that is not UTF-8.
+#[derive(Debug)]
+pub(crate) struct InvalidName;
+
+impl Subscription {
+    pub(crate) fn names(&self) -> &NameSet {
+        &self.names
+    }
+
+    pub(crate) fn names_mut(&mut self) -> &mut NameSet {
+        &mut self.names
+    }
+
+    pub(crate) fn is_wildcard(&self) -> bool {
+        self.wildcard != Wildcard::No
+    }
+
+    /// Whether everything is wanted and nothing by name.
+    pub(crate) fn is_pure_wildcard(&self) -> bool {
+        self.is_wildcard() && self.names.is_empty()
+    }
+
+    /// Whether a resource is wanted.
+    pub(crate) fn covers(&self, resource: &Resource) -> bool {
+        (self.is_wildcard() && !resource.on_demand()) || self.names.contains(resource.name())
+    }
+
+    /// Whether a name is wanted for which there is no resource (any more).
+    pub(crate) fn covers_name(&self, name: &str) -> bool {
+        self.is_wildcard() || self.names.contains(name)
+    }
+
+    /// Reads the names of a state-of-the-world request: the complete new subscription (C-051).
+    pub(crate) fn apply_sotw(
+        &mut self,
+        names: &[Bytes],
+        legacy_wildcard: bool,
+    ) -> Result<SubscriptionChange, InvalidName> {
+        let fingerprint = Fingerprint::of(names);
+        if self.fingerprint == Some(fingerprint) {
+            return Ok(SubscriptionChange::default());
+        }
+        let mut texts = Vec::with_capacity(names.len());
+        for name in names {
+            texts.push(core::str::from_utf8(name).map_err(|_| InvalidName)?);
+        }
+        texts.sort_unstable();
+        texts.dedup();
+        let explicit = texts.binary_search(&WILDCARD);
+        if let Ok(at) = explicit {
+            texts.remove(at);
+        }
+        self.ever_named |= !names.is_empty();
+        let wildcard = match explicit {
+            Ok(_) => Wildcard::Explicit,
+            Err(_) if legacy_wildcard && !self.ever_named => Wildcard::Legacy,
+            Err(_) => Wildcard::No,
+        };
+        let (added, removed) = self.names.replace(&texts);
+        let mut change = self.turn_wildcard(wildcard);
+        change.added = added;
+        change.removed = removed;
+        change.wildcard_asked = change.wildcard_changed && wildcard != Wildcard::No;
+        self.fingerprint = Some(fingerprint);
+        Ok(change)
+    }
+
+    /// Reads the names of a delta request. Subscriptions are applied before what is given up (C-156).
+    pub(crate) fn apply_delta(
+        &mut self,
+        subscribe: &[Bytes],
+        unsubscribe: &[Bytes],
+        may_begin_legacy: bool,
+    ) -> Result<SubscriptionChange, InvalidName> {
+        if may_begin_legacy && subscribe.is_empty() && unsubscribe.is_empty() {
+            let mut change = self.turn_wildcard(Wildcard::Legacy);
+            change.wildcard_asked = true;
+            return Ok(change);
+        }
+        let (subscribe, sub_star) = delta_names(subscribe)?;
+        let (unsubscribe, unsub_star) = delta_names(unsubscribe)?;
+        let wildcard = match (sub_star, unsub_star) {
+            (_, true) => Wildcard::No,
+            (true, false) => Wildcard::Explicit,
+            (false, false) => self.wildcard,
+        };
+        let mut change = self.turn_wildcard(wildcard);
+        change.wildcard_asked = sub_star && !unsub_star;
+        change.legacy_dropped = false;
+        for name in subscribe {
+            if self.names.insert(name.clone()) {
+                change.added.push(name.clone());
+            }
+            change.asked.push(name);
+        }
+        // Both lists are sorted, so that a request of many names costs O(n log n).
+        let given_up = |name: &Name| unsubscribe.binary_search(name).is_ok();
+        for name in &unsubscribe {
+            if self.names.remove(name) && change.added.binary_search(name).is_err() {
+                change.removed.push(name.clone());
+            }
+        }
+        change.added.retain(|name| !given_up(name));
+        change.asked.retain(|name| !given_up(name));
+        Ok(change)
+    }
+
+    fn turn_wildcard(&mut self, wildcard: Wildcard) -> SubscriptionChange {
+        let before = core::mem::replace(&mut self.wildcard, wildcard);
+        let (was, is) = (before != Wildcard::No, wildcard != Wildcard::No);
+        SubscriptionChange {
+            wildcard_changed: was != is,
+            legacy_dropped: before == Wildcard::Legacy && !is,
+            ..SubscriptionChange::default()
+        }
+    }
+}
+
+/// The names of a delta list without `*`, sorted and unique, and whether `*` was among them.
+fn delta_names(names: &[Bytes]) -> Result<(Vec<Name>, bool), InvalidName> {
+    let mut out = Vec::with_capacity(names.len());
+    let mut star = false;
+    for name in names {
+        match core::str::from_utf8(name).map_err(|_| InvalidName)? {
+            WILDCARD => star = true,
+            text => out.push(Name::from(text)),
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    Ok((out, star))
+}

@@ -1,0 +1,108 @@
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use portolan_core::Name;
+
+use crate::touched::Touched;
+
+/// Rejected responses whose names the client may or may not have: it applies the good half of a response and says no
+/// to all of it.
+///
+/// A suspect is no reason to send while it is what that response held (C-103, C-196). When a member changes, its
+/// whole batch goes with it, so that the good half is not lost (C-197, C-198). Unrelated answers carry no suspects:
+/// one bad resource would have its neighbours rejected.
+#[derive(Debug, Default)]
+pub(crate) struct Suspects {
+    batches: Vec<Batch>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    touched: Touched,
+    /// Members that were sent again since.
+    cleared: BTreeSet<Name>,
+}
+
+impl Batch {
+    fn contains(&self, name: &Name) -> bool {
+        !self.cleared.contains(name) && self.touched.contains(name)
+    }
+}
+
+impl Suspects {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, touched: Touched) {
+        if touched.len() > 0 {
+            let cleared = BTreeSet::new();
+            self.batches.push(Batch { touched, cleared });
+        }
+    }
+
+    /// The members of all batches that one of `changed` belongs to.
+    pub(crate) fn mates<'a>(&self, changed: impl Iterator<Item = &'a Name>) -> BTreeSet<Name> {
+        if self.is_empty() {
+            return BTreeSet::new();
+        }
+        let changed: Vec<_> = changed.collect();
+        let hit = |batch: &&Batch| changed.iter().any(|name| batch.contains(name));
+        let mut mates = BTreeSet::new();
+        for batch in self.batches.iter().filter(hit) {
+            let members = batch.touched.names().into_iter();
+            mates.extend(members.filter(|name| batch.contains(name)).cloned());
+        }
+        mates
+    }
+
+    /// These names were sent again: what became of them is the new response's affair.
+    pub(crate) fn sent_again(&mut self, touched: &Touched) {
+        if self.is_empty() {
+            return;
+        }
+        for name in touched.names() {
+            for batch in self.batches.iter_mut().filter(|b| b.touched.contains(name)) {
+                batch.cleared.insert(name.clone());
+            }
+        }
+        self.batches
+            .retain(|batch| batch.cleared.len() < batch.touched.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Touched {
+        Touched::Names(names.iter().map(|n| Name::from(*n)).collect())
+    }
+
+    fn mates(suspects: &Suspects, changed: &str) -> Vec<Name> {
+        suspects
+            .mates([&Name::from(changed)].into_iter())
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn a_changed_member_brings_its_batch_and_no_other() {
+        let mut suspects = Suspects::default();
+        suspects.add(names(&["a", "b"]));
+        suspects.add(names(&["c", "d"]));
+        assert_eq!(mates(&suspects, "a"), [Name::from("a"), Name::from("b")]);
+        assert_eq!(mates(&suspects, "x"), []);
+    }
+
+    #[test]
+    fn what_was_sent_again_is_no_suspect() {
+        let mut suspects = Suspects::default();
+        suspects.add(names(&["a", "b"]));
+        suspects.sent_again(&names(&["a"]));
+        assert_eq!(mates(&suspects, "a"), []);
+        assert_eq!(mates(&suspects, "b"), [Name::from("b")]);
+        suspects.sent_again(&names(&["b", "c"]));
+        assert!(suspects.is_empty());
+    }
+}

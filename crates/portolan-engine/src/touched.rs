@@ -1,0 +1,53 @@
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use portolan_core::{Diff, Name, Resource, ResourceSet};
+
+/// The names that a response spoke of, held as a pointer wherever it spoke of a whole value.
+#[derive(Clone, Debug)]
+pub(crate) enum Touched {
+    /// All that a wildcard covers of a set.
+    Wildcard(ResourceSet),
+    /// All of a difference.
+    Diff(Arc<Diff>),
+    /// These, sorted.
+    Names(Vec<Name>),
+}
+
+impl Touched {
+    pub(crate) fn nothing() -> Self {
+        Self::Names(Vec::new())
+    }
+
+    pub(crate) fn contains(&self, name: &Name) -> bool {
+        match self {
+            Self::Wildcard(set) => set.get(name).is_some_and(|r| !r.on_demand()),
+            Self::Diff(diff) => {
+                diff.upserts()
+                    .binary_search_by(|r| r.name().cmp(name))
+                    .is_ok()
+                    || diff.removals().binary_search(name).is_ok()
+            }
+            Self::Names(names) => names.binary_search(name).is_ok(),
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<&Name> {
+        match self {
+            Self::Wildcard(set) => {
+                let covered = set.iter().filter(|r| !r.on_demand());
+                covered.map(Resource::name).collect()
+            }
+            Self::Diff(diff) => diff.names().collect(),
+            Self::Names(names) => names.iter().collect(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Wildcard(set) => set.wildcard_len(),
+            Self::Diff(diff) => diff.upserts().len() + diff.removals().len(),
+            Self::Names(names) => names.len(),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+use core::time::Duration;
+
+use portolan_core::{ResourceType, SotwMode, TypeUrl};
+
+use crate::known::Known;
+use crate::owed::Owed;
+use crate::subscription::Subscription;
+use crate::suspects::Suspects;
+use crate::window::Window;
+use crate::{Nonce, Variant};
+
+/// All that a session remembers of one type. Types are separate: nothing here is shared with another (C-045).
+#[derive(Debug)]
+pub(crate) struct TypeState {
+    pub(crate) resource_type: ResourceType,
+    pub(crate) subscription: Subscription,
+    pub(crate) known: Known,
+    pub(crate) owed: Owed,
+    pub(crate) window: Window,
+    pub(crate) suspects: Suspects,
+    pub(crate) pace: Pace,
+    /// Whether a request of the type was seen.
+    pub(crate) begun: bool,
+}
+
+impl TypeState {
+    pub(crate) fn new(resource_type: ResourceType, max_unacked: usize) -> Self {
+        Self {
+            resource_type,
+            subscription: Subscription::default(),
+            known: Known::default(),
+            owed: Owed::default(),
+            window: Window::new(max_unacked),
+            suspects: Suspects::default(),
+            pace: Pace::default(),
+            begun: false,
+        }
+    }
+
+    pub(crate) fn url(&self) -> &TypeUrl {
+        self.resource_type.url()
+    }
+
+    /// Place among the types of a stream: by rank, then by URL.
+    pub(crate) fn place(&self) -> (u16, &TypeUrl) {
+        (self.resource_type.rank(), self.url())
+    }
+
+    pub(crate) fn is_full_state(&self, variant: Variant) -> bool {
+        variant == Variant::Sotw && self.resource_type.sotw_mode() == SotwMode::FullState
+    }
+
+    pub(crate) fn is_supported(&self, variant: Variant) -> bool {
+        variant == Variant::Delta || self.resource_type.sotw_mode() != SotwMode::Unsupported
+    }
+}
+
+/// Keeps responses with changes from piling up at a client that does not read: one waits while the previous one of
+/// its type is unread. It is read when it, or anything sent later on the stream, was acknowledged or rejected: a
+/// stream is ordered.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    /// The newest response with changes, and when it was sent.
+    last: Option<(Nonce, Duration)>,
+    /// Whether something waits for it.
+    waiting: bool,
+}
+
+impl Pace {
+    pub(crate) fn sent(&mut self, nonce: Nonce, now: Duration) {
+        self.last = Some((nonce, now));
+        self.waiting = false;
+    }
+
+    pub(crate) fn is_unread(&self, read: Option<Nonce>) -> bool {
+        self.last
+            .is_some_and(|(nonce, _)| read.is_none_or(|read| read < nonce))
+    }
+
+    pub(crate) fn set_waiting(&mut self, waiting: bool) {
+        self.waiting = waiting;
+    }
+
+    /// When what waits goes although nobody read.
+    pub(crate) fn deadline(&self, unread_after: Duration) -> Option<Duration> {
+        let (_, sent) = self.last.filter(|_| self.waiting)?;
+        Some(sent.saturating_add(unread_after))
+    }
+
+    /// Gives up waiting where the deadline has come; gives the response that nobody acknowledged.
+    pub(crate) fn expire(&mut self, now: Duration, unread_after: Duration) -> Option<Nonce> {
+        self.deadline(unread_after)
+            .filter(|deadline| *deadline <= now)?;
+        self.waiting = false;
+        self.last.take().map(|(nonce, _)| nonce)
+    }
+}

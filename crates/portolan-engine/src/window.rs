@@ -1,0 +1,191 @@
+use alloc::collections::VecDeque;
+
+use portolan_core::{Generation, Version};
+
+use crate::Nonce;
+use crate::touched::Touched;
+
+/// The responses of one type that wait for their acknowledgement, oldest first.
+///
+/// Clients withhold acknowledgements while anything warms, skip all but the newest, or send them out of order; so
+/// there may be several, and none of them blocks anything.
+#[derive(Debug)]
+pub(crate) struct Window {
+    in_flight: VecDeque<InFlight>,
+    newest: Option<Nonce>,
+    max: usize,
+}
+
+/// What identifies a response that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) nonce: Nonce,
+    pub(crate) version: Version,
+    pub(crate) generation: Generation,
+}
+
+/// A response that was sent and what it spoke of.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    pub(crate) sent: Sent,
+    pub(crate) touched: Touched,
+    /// Acknowledged, and kept because an older one is not: what it spoke of is no longer the older one's affair.
+    settled: bool,
+}
+
+impl InFlight {
+    pub(crate) fn new(sent: Sent, touched: Touched) -> Self {
+        Self {
+            sent,
+            touched,
+            settled: false,
+        }
+    }
+}
+
+impl Window {
+    pub(crate) fn new(max: usize) -> Self {
+        Self {
+            in_flight: VecDeque::new(),
+            newest: None,
+            max,
+        }
+    }
+
+    /// The newest response of the type, acknowledged or not.
+    pub(crate) fn newest(&self) -> Option<Nonce> {
+        self.newest
+    }
+
+    /// Notes a response; gives the oldest where there are too many now.
+    pub(crate) fn push(&mut self, response: InFlight) -> Option<InFlight> {
+        self.newest = Some(response.sent.nonce);
+        self.in_flight.push_back(response);
+        if self.in_flight.len() > self.max {
+            return self.in_flight.pop_front().filter(|oldest| !oldest.settled);
+        }
+        None
+    }
+
+    /// Takes out the response that a state-of-the-world client acknowledged or rejected. All older ones are settled
+    /// with it (C-118). `None` where it is not waited for.
+    pub(crate) fn settle_through(&mut self, nonce: Nonce) -> Option<InFlight> {
+        let at = self.position(nonce)?;
+        self.in_flight.drain(..=at).next_back()
+    }
+
+    /// Notes the acknowledgement of a delta client, which settles that response alone (C-195). `None` where it is
+    /// not waited for.
+    pub(crate) fn settle(&mut self, nonce: Nonce) -> Option<Sent> {
+        let at = self.position(nonce)?;
+        let response = &mut self.in_flight[at];
+        response.settled = true;
+        let settled = response.sent.clone();
+        while self.in_flight.front().is_some_and(|r| r.settled) {
+            self.in_flight.pop_front();
+        }
+        Some(settled)
+    }
+
+    /// Takes out the response that a delta client rejected, without the names that a later response spoke of again.
+    pub(crate) fn reject(&mut self, nonce: Nonce) -> Option<InFlight> {
+        let at = self.position(nonce)?;
+        let mut rejected = self.in_flight.remove(at)?;
+        let later: VecDeque<_> = self.in_flight.iter().skip(at).map(|r| &r.touched).collect();
+        if !later.is_empty() {
+            let mut names = rejected.touched.names();
+            names.retain(|name| !later.iter().any(|touched| touched.contains(name)));
+            rejected.touched = Touched::Names(names.into_iter().cloned().collect());
+        }
+        while self.in_flight.front().is_some_and(|r| r.settled) {
+            self.in_flight.pop_front();
+        }
+        Some(rejected)
+    }
+
+    fn position(&self, nonce: Nonce) -> Option<usize> {
+        let at = self
+            .in_flight
+            .binary_search_by(|r| r.sent.nonce.cmp(&nonce))
+            .ok()?;
+        (!self.in_flight[at].settled).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use portolan_core::Name;
+
+    use super::*;
+
+    fn response(nonce: u64, names: &[&str]) -> InFlight {
+        let names = names.iter().map(|n| Name::from(*n)).collect();
+        let sent = Sent {
+            nonce: Nonce::new(nonce),
+            version: Version::from("v"),
+            generation: Generation::default(),
+        };
+        InFlight::new(sent, Touched::Names(names))
+    }
+
+    fn window(responses: &[(u64, &[&str])]) -> Window {
+        let mut window = Window::new(64);
+        for (nonce, names) in responses {
+            assert!(window.push(response(*nonce, names)).is_none());
+        }
+        window
+    }
+
+    #[test]
+    fn a_sotw_ack_settles_all_older_ones() {
+        let mut window = window(&[(1, &["a"]), (2, &["b"]), (5, &["c"])]);
+        assert_eq!(
+            window.settle_through(Nonce::new(2)).unwrap().sent.nonce,
+            Nonce::new(2)
+        );
+        assert!(window.settle_through(Nonce::new(1)).is_none());
+        assert!(window.settle_through(Nonce::new(5)).is_some());
+        assert_eq!(window.newest(), Some(Nonce::new(5)));
+    }
+
+    #[test]
+    fn a_delta_ack_settles_its_own_only() {
+        let mut window = window(&[(1, &["a"]), (2, &["b"])]);
+        assert!(window.settle(Nonce::new(2)).is_some());
+        assert!(
+            window.settle(Nonce::new(2)).is_none(),
+            "a duplicate is nothing"
+        );
+        assert!(window.settle(Nonce::new(1)).is_some());
+        assert!(window.in_flight.is_empty());
+    }
+
+    #[test]
+    fn a_rejection_does_not_concern_what_was_sent_again_later() {
+        let mut window = window(&[(1, &["a", "b", "c"]), (2, &["b"]), (3, &["c"])]);
+        window.settle(Nonce::new(3));
+        let rejected = window.reject(Nonce::new(1)).unwrap();
+        let names: Vec<_> = rejected
+            .touched
+            .names()
+            .into_iter()
+            .map(Name::as_str)
+            .collect();
+        assert_eq!(names, ["a"]);
+        assert!(window.settle(Nonce::new(2)).is_some());
+        assert!(window.in_flight.is_empty());
+    }
+
+    #[test]
+    fn the_oldest_gives_way() {
+        let mut window = Window::new(2);
+        assert!(window.push(response(1, &[])).is_none());
+        assert!(window.push(response(2, &[])).is_none());
+        assert_eq!(
+            window.push(response(3, &[])).unwrap().sent.nonce,
+            Nonce::new(1)
+        );
+    }
+}
