@@ -50,7 +50,7 @@ impl Facts {
     }
 
     /// The names of one type that the resource refers to.
-    pub fn references_to<'a>(&'a self, target: &'a TypeUrl) -> impl Iterator<Item = &'a Name> {
+    pub fn references_to<'a>(&'a self, target: &TypeUrl) -> impl Iterator<Item = &'a Name> {
         self.references
             .iter()
             .filter(move |r| r.target == *target)
