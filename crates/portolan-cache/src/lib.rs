@@ -1,0 +1,57 @@
+//! The caches of the Portolan xDS control plane.
+//!
+//! A cache stands between a publisher and a server. The publisher writes whole snapshots, one per group of nodes; the
+//! server opens a view per stream, and loads from it when it can send. Here this is [`SnapshotCache`], split into a
+//! [writer](SnapshotCacheWriter) and a [reader](SnapshotCacheReader) that know nothing of each other.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::task::Waker;
+//!
+//! use portolan_cache::SnapshotCache;
+//! use portolan_core::{Announced, Node, NodeId, Peer, Resource, Snapshot, Source, well_known::CLUSTER};
+//!
+//! let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
+//!
+//! // A stream. Its node has no snapshot yet, which is not the same as an empty one.
+//! let node = Arc::new(Node::new("edge-1"));
+//! let view = reader.open(&node, &Peer::unknown(), Waker::noop().clone())?;
+//! assert!(view.load().is_none());
+//!
+//! // A publisher.
+//! let mut snapshot = Snapshot::builder();
+//! snapshot.insert(Resource::builder(CLUSTER, "backend", &b"\x0a\x07backend"[..]))?;
+//! let published = writer.set(&"edge-1".to_owned(), snapshot.build());
+//!
+//! // The server's announcer wakes the stream, which finds the publication.
+//! assert_eq!(reader.announce(256), Announced::All);
+//! let publication = view.load().expect("it was published");
+//! assert_eq!(publication.generation(), published.generation());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Publishing costs the same however many streams there are
+//!
+//! [`set`](SnapshotCacheWriter::set) puts a pointer in place and queues the group once. Waking streams is the work of
+//! the server's announcer ([`Source::announce`](portolan_core::Source::announce)), which does it in slices. A stream
+//! that was woken is not woken again before it loads, and what it then loads is the newest publication: a slow client
+//! costs its publisher nothing and skips what it was too late for.
+//!
+//! # No lock is held while other code runs
+//!
+//! Wakers, observers, delivery sinks, node hashes and the closures of [`update`](SnapshotCacheWriter::update) run
+//! outside all locks, and may call the cache. The one exception is a group key's own `Hash`, `Eq` and `Clone`. An
+//! observer, sink or waker that panics is contained: neither the publisher nor another stream notices.
+//!
+//! # What this crate does not do
+//!
+//! It knows no nonces, ACKs or subscriptions, and compares no resources: what a client is sent is the protocol
+//! engine's business. It does not close streams, persist anything, debounce, judge a snapshot, or choose between
+//! snapshots for one node. It has no threads, no clocks and no async runtime.
+
+mod announcer;
+mod contain;
+mod lock;
+mod snapshot_cache;
+
+pub use snapshot_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};

@@ -1,0 +1,123 @@
+use std::sync::Arc;
+
+use portolan_core::{Generation, Publication, Published, Resource, Snapshot};
+
+/// What a group was given, and the number of its newest publication, which outlives the data.
+///
+/// A value. A writer takes a copy, prepares what comes next without a lock, and puts it in place if the copy is still
+/// the newest; so no writer waits for another's preparations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    current: Standing,
+    /// What `current` followed. Kept for a snapshot that differs in decoration alone: it becomes the same publication,
+    /// made again.
+    before: Standing,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Standing {
+    publication: Option<Arc<Publication>>,
+    last: Generation,
+}
+
+impl Ledger {
+    /// Nothing given yet; publications are numbered from after `last`.
+    pub(super) fn starting_after(last: Generation) -> Self {
+        Self {
+            current: Standing {
+                publication: None,
+                last,
+            },
+            before: Standing::default(),
+        }
+    }
+
+    pub(super) fn publication(&self) -> Option<&Arc<Publication>> {
+        self.current.publication.as_ref()
+    }
+
+    /// The number of the newest publication, also when its data was cleared.
+    pub(super) fn last(&self) -> Generation {
+        self.current.last
+    }
+
+    /// The ledger after `snapshot` was given, `None` where it stays as it is, and what that amounts to.
+    ///
+    /// Content alone makes a publication. A label or a time to live that differs is stored under the same number,
+    /// for whoever loads next. Costs O(types); O(resources) for equal content that is not the same value.
+    pub(super) fn enter(&self, snapshot: Snapshot) -> (Option<Self>, Published) {
+        match self.publication() {
+            Some(held) if held.snapshot().same_content(&snapshot) => {
+                let unchanged = Published::Unchanged(held.generation());
+                if same_decoration(held.snapshot(), &snapshot) {
+                    return (None, unchanged);
+                }
+                let redecorated = Self {
+                    current: self.before.publish(snapshot),
+                    before: self.before.clone(),
+                };
+                (Some(redecorated), unchanged)
+            }
+            _ => {
+                let next = Self {
+                    current: self.current.publish(snapshot),
+                    before: self.current.clone(),
+                };
+                let changed = Published::Changed(next.last());
+                (Some(next), changed)
+            }
+        }
+    }
+
+    /// Whether nothing was given or cleared between the two.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let same_publication = match (self.publication(), other.publication()) {
+            (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
+            (None, None) => true,
+            _ => false,
+        };
+        same_publication && self.last() == other.last()
+    }
+}
+
+impl Standing {
+    fn publish(&self, snapshot: Snapshot) -> Self {
+        let publication = match &self.publication {
+            Some(previous) => previous.next(snapshot),
+            None => Publication::first_after(self.last, snapshot),
+        };
+        Self {
+            last: publication.generation(),
+            publication: Some(Arc::new(publication)),
+        }
+    }
+}
+
+/// Whether two snapshots of equal content also agree in what is not content: labels and times to live.
+fn same_decoration(a: &Snapshot, b: &Snapshot) -> bool {
+    let same_ttls = |url| match (a.set(url), b.set(url)) {
+        (Some(a), Some(b)) if a.id() != b.id() => {
+            a.iter().map(Resource::ttl).eq(b.iter().map(Resource::ttl))
+        }
+        _ => true,
+    };
+    a.id() == b.id()
+        || a.sets()
+            .chain(b.sets())
+            .all(|(url, _)| a.version_info(url) == b.version_info(url) && same_ttls(url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_and_cleared_meanwhile_is_noticed() {
+        let seen = Ledger::default();
+        let (given, _) = seen.enter(Snapshot::empty());
+        let cleared = Ledger::starting_after(given.unwrap().last());
+        assert!(cleared.publication().is_none());
+        assert!(!cleared.is(&seen), "a number would be given twice");
+        assert!(cleared.is(&cleared.clone()));
+    }
+}

@@ -1,0 +1,189 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+
+use portolan_core::{
+    Announced, Delivery, DeliverySink, GroupKey, GroupObserver, Node, Published, Snapshot,
+    SnapshotBuilder,
+};
+
+use super::group::{Group, Place};
+use super::groups::Groups;
+use super::ledger::Ledger;
+use super::lifecycle::Event;
+use super::view::GroupView;
+use crate::announcer::Announcer;
+use crate::contain::contain;
+
+/// How many streams of one group are woken before it is another's turn, and before its lock is given up: some
+/// microseconds.
+const SLICE: usize = 64;
+
+/// What the handles of a cache share.
+#[derive(Debug)]
+pub(super) struct Store<K: GroupKey> {
+    groups: Groups<K>,
+    announcer: Announcer<Group<K>>,
+    streams: AtomicUsize,
+    delivery_sink: Option<Arc<dyn DeliverySink<K>>>,
+    observer: Option<Arc<dyn GroupObserver<K>>>,
+}
+
+impl<K: GroupKey> Store<K> {
+    pub(super) fn new(
+        delivery_sink: Option<Arc<dyn DeliverySink<K>>>,
+        observer: Option<Arc<dyn GroupObserver<K>>>,
+    ) -> Self {
+        Self {
+            groups: Groups::new(),
+            announcer: Announcer::new(),
+            streams: AtomicUsize::new(0),
+            delivery_sink,
+            observer,
+        }
+    }
+
+    pub(super) fn groups(&self) -> &Groups<K> {
+        &self.groups
+    }
+
+    pub(super) fn streams(&self) -> usize {
+        self.streams.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self, key: &K, snapshot: &Snapshot) -> Published {
+        loop {
+            let group = self.groups.get_or_create(key);
+            let Some(seen) = group.ledger() else {
+                self.forget(&group);
+                continue;
+            };
+            if let Some(published) = self.enter(&group, &seen, snapshot.clone()) {
+                return published;
+            }
+        }
+    }
+
+    pub(super) fn update<E>(
+        &self,
+        key: &K,
+        mut edit: impl FnMut(&mut SnapshotBuilder) -> Result<(), E>,
+    ) -> Result<Option<Published>, E> {
+        loop {
+            let Some(group) = self.groups.get(key) else {
+                return Ok(None);
+            };
+            let seen = group.ledger();
+            let Some((seen, held)) = seen.and_then(|l| l.publication().cloned().map(|p| (l, p)))
+            else {
+                return Ok(None);
+            };
+            let mut builder = held.snapshot().edit();
+            edit(&mut builder)?;
+            let published = self.enter(&group, &seen, builder.build());
+            if published.is_some() {
+                return Ok(published);
+            }
+        }
+    }
+
+    pub(super) fn clear(&self, key: &K) {
+        if let Some(group) = self.groups.get(key) {
+            group.clear();
+            self.free_if_vacant(&group);
+        }
+    }
+
+    pub(super) fn open(self: &Arc<Self>, key: &K, node: &Arc<Node>, waker: Waker) -> GroupView<K> {
+        let waker = Arc::new(waker);
+        let node = self.observer.is_some().then_some(node);
+        loop {
+            let group = self.groups.get_or_create(key);
+            if let Some(place) = group.join(&waker, node) {
+                self.streams.fetch_add(1, Ordering::Relaxed);
+                let view = GroupView::new(Arc::clone(self), group, place);
+                self.settle(view.group());
+                return view;
+            }
+            self.forget(&group);
+        }
+    }
+
+    pub(super) fn close(&self, group: &Arc<Group<K>>, place: &Place) {
+        group.leave(place);
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+        self.settle(group);
+    }
+
+    pub(super) fn delivered(&self, group: &Group<K>, delivery: &Delivery<'_>) {
+        if let Some(sink) = &self.delivery_sink {
+            contain(|| sink.delivered(group.key(), delivery));
+        }
+    }
+
+    pub(super) fn register_announcer(&self, waker: Waker) {
+        self.announcer.register(waker);
+    }
+
+    pub(super) fn announce(&self, budget: usize) -> Announced {
+        let mut wakers = Vec::new();
+        let mut left = budget;
+        while left > 0 {
+            let Some(group) = self.announcer.pop() else {
+                return Announced::All;
+            };
+            if group.take_outdated(SLICE.min(left), &mut wakers) {
+                self.announcer.push(group);
+            }
+            // A group that has nobody left to wake costs its visit.
+            left = left.saturating_sub(wakers.len().max(1));
+            for waker in wakers.drain(..) {
+                contain(move || waker.wake_by_ref());
+            }
+        }
+        if self.announcer.is_empty() {
+            return Announced::All;
+        }
+        // Should this announcer not come back, another one does.
+        self.announcer.rouse();
+        Announced::More
+    }
+
+    /// Enters a snapshot into the ledger `seen`; `None` if that is no longer the newest.
+    fn enter(&self, group: &Arc<Group<K>>, seen: &Ledger, snapshot: Snapshot) -> Option<Published> {
+        let (next, published) = seen.enter(snapshot);
+        if let Some(next) = next
+            && group.replace(seen, next)?
+        {
+            self.announcer.push(Arc::clone(group));
+            self.announcer.rouse();
+        }
+        Some(published)
+    }
+
+    /// Tells the observer what it has not heard of a group, and frees the group if nothing is left of it.
+    fn settle(&self, group: &Arc<Group<K>>) {
+        if let Some(observer) = &self.observer {
+            let mut event = group.claim_event();
+            while let Some(told) = event {
+                contain(|| match &told {
+                    Event::FirstNode(node) => observer.first_node(group.key(), node),
+                    Event::LastNodeLeft => observer.last_node_left(group.key()),
+                });
+                event = group.next_event();
+            }
+        }
+        self.free_if_vacant(group);
+    }
+
+    fn free_if_vacant(&self, group: &Arc<Group<K>>) {
+        if group.retire_if_vacant() {
+            self.forget(group);
+        }
+    }
+
+    fn forget(&self, group: &Arc<Group<K>>) {
+        self.groups.forget(group);
+        self.announcer.withdraw(group);
+    }
+}
