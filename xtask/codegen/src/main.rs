@@ -53,7 +53,7 @@ fn run() -> Result<()> {
         }
     } else {
         let difference = output::write(&directory, &files)?;
-        println!("{} files in {DIRECTORY}\n{difference}", files.len());
+        print!("{} files in {DIRECTORY}\n{difference}", files.len());
     }
     Ok(())
 }

@@ -1,0 +1,141 @@
+//! The gates that a change must pass, cheapest first, and how they are run and reported.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::workspace::Workspace;
+use crate::{codegen, docs, features, fmt, layers, lint, msrv, sizes, test, words};
+
+/// One thing that must hold. A new gate is a module with such a function and a line in [`GATES`].
+pub(crate) struct Gate {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    run: fn(&Workspace) -> Result<Outcome>,
+}
+
+/// How a gate that does not fail ended, with a few words on what it saw.
+pub(crate) enum Outcome {
+    Passed(String),
+    /// This machine cannot tell; the text says why.
+    Skipped(String),
+}
+
+impl Outcome {
+    pub(crate) fn passed() -> Self {
+        Self::Passed(String::new())
+    }
+}
+
+/// In the order in which `ci` runs them.
+pub(crate) const GATES: &[Gate] = &[
+    Gate {
+        name: "fmt",
+        about: "formatting",
+        run: fmt::run,
+    },
+    Gate {
+        name: "lint",
+        about: "clippy on every target, warnings denied",
+        run: lint::run,
+    },
+    Gate {
+        name: "layers",
+        about: "crates depend on each other as designed",
+        run: layers::run,
+    },
+    Gate {
+        name: "sizes",
+        about: "files stay small",
+        run: sizes::run,
+    },
+    Gate {
+        name: "words",
+        about: "no machine paths, no registry hosts",
+        run: words::run,
+    },
+    Gate {
+        name: "codegen",
+        about: "generated code is what codegen writes",
+        run: codegen::check,
+    },
+    Gate {
+        name: "test",
+        about: "the test command of README.md",
+        run: test::run,
+    },
+    Gate {
+        name: "docs",
+        about: "rustdoc, warnings denied",
+        run: docs::run,
+    },
+    Gate {
+        name: "features",
+        about: "each feature of each library compiles alone",
+        run: features::run,
+    },
+    Gate {
+        name: "msrv",
+        about: "compiles with the oldest supported Rust",
+        run: msrv::run,
+    },
+];
+
+pub(crate) fn is_gate(name: &str) -> bool {
+    GATES.iter().any(|gate| gate.name == name)
+}
+
+/// Runs every gate and fails with the names of those that failed; with `fail_fast`, at the first.
+pub(crate) fn run(workspace: &Workspace, fail_fast: bool) -> Result<()> {
+    let started = Instant::now();
+    let mut failed = Vec::new();
+    for gate in GATES {
+        if !report(gate, workspace) {
+            failed.push(gate.name);
+            if fail_fast {
+                break;
+            }
+        }
+    }
+    ensure!(
+        failed.is_empty(),
+        "failed: {} ({:.0} s)",
+        failed.join(", "),
+        started.elapsed().as_secs_f32()
+    );
+    println!(
+        "all {} gates hold ({:.0} s)",
+        GATES.len(),
+        started.elapsed().as_secs_f32()
+    );
+    Ok(())
+}
+
+pub(crate) fn run_one(workspace: &Workspace, name: &str) -> Result<()> {
+    let gate = GATES
+        .iter()
+        .find(|gate| gate.name == name)
+        .context("no such gate")?;
+    if !report(gate, workspace) {
+        bail!("failed: {name}");
+    }
+    Ok(())
+}
+
+/// Runs `gate`, prints its line, and says whether it holds.
+fn report(gate: &Gate, workspace: &Workspace) -> bool {
+    let started = Instant::now();
+    let result = (gate.run)(workspace);
+    let seconds = started.elapsed().as_secs_f32();
+    let line =
+        |word: &str, text: &str| println!("{word:<5} {:<9} {seconds:>6.1} s  {text}", gate.name);
+    match result {
+        Ok(Outcome::Passed(text)) => line("ok", &text),
+        Ok(Outcome::Skipped(text)) => line("skip", &text),
+        Err(error) => {
+            line("FAIL", &format!("{error:#}"));
+            return false;
+        }
+    }
+    true
+}
