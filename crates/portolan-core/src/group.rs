@@ -2,7 +2,7 @@ use std::fmt::Debug;
 
 use crate::{GroupKey, Node, Snapshot};
 
-/// Hears which groups have nodes. Called from the stream's own task: it must not block.
+/// Hears which groups have nodes. Called from the task of a stream of the group: it must not block.
 pub trait GroupObserver<K: GroupKey>: Debug + Send + Sync {
     /// A group has its first stream, opened by `node`.
     fn first_node(&self, group: &K, node: &Node);

@@ -8,14 +8,6 @@ use portolan_core::{Generation, Publication, Published, Resource, Snapshot};
 /// the newest; so no writer waits for another's preparations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
-    current: Standing,
-    /// What `current` followed. Kept for a snapshot that differs in decoration alone: it becomes the same publication,
-    /// made again.
-    before: Standing,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Standing {
     publication: Option<Arc<Publication>>,
     last: Generation,
 }
@@ -24,21 +16,18 @@ impl Ledger {
     /// Nothing given yet; publications are numbered from after `last`.
     pub(super) fn starting_after(last: Generation) -> Self {
         Self {
-            current: Standing {
-                publication: None,
-                last,
-            },
-            before: Standing::default(),
+            publication: None,
+            last,
         }
     }
 
     pub(super) fn publication(&self) -> Option<&Arc<Publication>> {
-        self.current.publication.as_ref()
+        self.publication.as_ref()
     }
 
     /// The number of the newest publication, also when its data was cleared.
     pub(super) fn last(&self) -> Generation {
-        self.current.last
+        self.last
     }
 
     /// The ledger after `snapshot` was given, `None` where it stays as it is, and what that amounts to.
@@ -46,27 +35,24 @@ impl Ledger {
     /// Content alone makes a publication. A label or a time to live that differs is stored under the same number,
     /// for whoever loads next. Costs O(types); O(resources) for equal content that is not the same value.
     pub(super) fn enter(&self, snapshot: Snapshot) -> (Option<Self>, Published) {
-        match self.publication() {
+        let publication = match self.publication() {
             Some(held) if held.snapshot().same_content(&snapshot) => {
                 let unchanged = Published::Unchanged(held.generation());
-                if same_decoration(held.snapshot(), &snapshot) {
-                    return (None, unchanged);
-                }
-                let redecorated = Self {
-                    current: self.before.publish(snapshot),
-                    before: self.before.clone(),
-                };
-                (Some(redecorated), unchanged)
+                let next = (!same_decoration(held.snapshot(), &snapshot)).then(|| Self {
+                    publication: Some(Arc::new(held.redecorated(snapshot))),
+                    last: self.last,
+                });
+                return (next, unchanged);
             }
-            _ => {
-                let next = Self {
-                    current: self.current.publish(snapshot),
-                    before: self.current.clone(),
-                };
-                let changed = Published::Changed(next.last());
-                (Some(next), changed)
-            }
-        }
+            Some(held) => held.next(snapshot),
+            None => Publication::first_after(self.last, snapshot),
+        };
+        let next = Self {
+            last: publication.generation(),
+            publication: Some(Arc::new(publication)),
+        };
+        let changed = Published::Changed(next.last);
+        (Some(next), changed)
     }
 
     /// Whether nothing was given or cleared between the two.
@@ -77,19 +63,6 @@ impl Ledger {
             _ => false,
         };
         same_publication && self.last() == other.last()
-    }
-}
-
-impl Standing {
-    fn publish(&self, snapshot: Snapshot) -> Self {
-        let publication = match &self.publication {
-            Some(previous) => previous.next(snapshot),
-            None => Publication::first_after(self.last, snapshot),
-        };
-        Self {
-            last: publication.generation(),
-            publication: Some(Arc::new(publication)),
-        }
     }
 }
 

@@ -43,7 +43,7 @@ pub use self::writer::SnapshotCacheWriter;
 ///     }
 /// }
 ///
-/// let (writer, reader) = SnapshotCache::new(NodeId::default()).observer(Arc::new(Fleet)).split();
+/// let (writer, reader) = SnapshotCache::new(NodeId::default()).with_observer(Arc::new(Fleet)).split();
 /// # drop((writer, reader));
 /// ```
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl<H: NodeHash> SnapshotCache<H> {
     }
 
     /// Who hears what became of each response, by group. Default: nobody.
-    pub fn delivery_sink(mut self, sink: Arc<dyn DeliverySink<H::Key>>) -> Self {
+    pub fn with_delivery_sink(mut self, sink: Arc<dyn DeliverySink<H::Key>>) -> Self {
         self.delivery_sink = Some(sink);
         self
     }
@@ -76,7 +76,7 @@ impl<H: NodeHash> SnapshotCache<H> {
     /// with reality once the calls have returned. Streams that come and go while a call for their group is being
     /// made are reported by whoever makes that call, after it; of several times that a group filled and emptied
     /// meanwhile only the outcome is told.
-    pub fn observer(mut self, observer: Arc<dyn GroupObserver<H::Key>>) -> Self {
+    pub fn with_observer(mut self, observer: Arc<dyn GroupObserver<H::Key>>) -> Self {
         self.observer = Some(observer);
         self
     }

@@ -185,5 +185,5 @@ impl fmt::Debug for ResourceSet {
     }
 }
 
-/// Key under which maps of changes hold a resource.
+/// Changes to a set by name; `None` takes a resource out.
 pub(crate) type Changes = std::collections::BTreeMap<Name, Option<Resource>>;

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Inner, Snapshot, TypeEntry};
+use crate::resource_set::Changes;
 use crate::{
     Name, Resource, ResourceBuilder, ResourceError, ResourceSet, TypeUrl, ValueId, Version,
 };
@@ -12,16 +13,51 @@ use crate::{
 #[derive(Debug)]
 pub struct SnapshotBuilder {
     previous: Option<Snapshot>,
-    resources: BTreeMap<TypeUrl, BTreeMap<Name, Resource>>,
+    types: BTreeMap<TypeUrl, Draft>,
     labels: BTreeMap<TypeUrl, Version>,
     only: Option<Vec<TypeUrl>>,
+}
+
+/// The resources of one type: what an edit started with, and what was put in and taken out since.
+#[derive(Debug, Default)]
+struct Draft {
+    kept: ResourceSet,
+    changes: Changes,
+}
+
+impl Draft {
+    fn get(&self, name: &str) -> Option<&Resource> {
+        match self.changes.get(name) {
+            Some(change) => change.as_ref(),
+            None => self.kept.get(name),
+        }
+    }
+
+    fn len(&self) -> usize {
+        let before = self
+            .changes
+            .keys()
+            .filter(|name| self.kept.contains(name))
+            .count();
+        let after = self.changes.values().flatten().count();
+        self.kept.len() - before + after
+    }
+
+    /// The finished set. One that started empty shares with `previous` whatever is equal.
+    fn finish(self, previous: &ResourceSet) -> ResourceSet {
+        if !self.kept.is_empty() {
+            return self.kept.apply(self.changes);
+        }
+        let resources = self.changes.into_iter();
+        previous.replaced_by(resources.filter_map(|(name, r)| Some((name, r?))).collect())
+    }
 }
 
 impl SnapshotBuilder {
     pub(super) fn new(previous: Option<Snapshot>) -> Self {
         Self {
             previous,
-            resources: BTreeMap::new(),
+            types: BTreeMap::new(),
             labels: BTreeMap::new(),
             only: None,
         }
@@ -33,9 +69,11 @@ impl SnapshotBuilder {
         };
         self.only = previous.0.only.as_deref().map(<[_]>::to_vec);
         for entry in &previous.0.types {
-            let resources = entry.set.iter().map(|r| (r.name().clone(), r.clone()));
-            self.resources
-                .insert(entry.url.clone(), resources.collect());
+            let draft = Draft {
+                kept: entry.set.clone(),
+                changes: Changes::new(),
+            };
+            self.types.insert(entry.url.clone(), draft);
             if let Some(label) = &entry.label {
                 self.labels.insert(entry.url.clone(), label.clone());
             }
@@ -76,8 +114,8 @@ impl SnapshotBuilder {
 
     /// Takes a resource out. A name that is not there is no error.
     pub fn remove(&mut self, type_url: &TypeUrl, name: &str) -> &mut Self {
-        if let Some(resources) = self.resources.get_mut(type_url) {
-            resources.remove(name);
+        if let Some(draft) = self.types.get_mut(type_url) {
+            draft.changes.insert(Name::from(name), None);
         }
         self
     }
@@ -99,13 +137,13 @@ impl SnapshotBuilder {
     /// The resource of that name as it stands now.
     #[must_use]
     pub fn get(&self, type_url: &TypeUrl, name: &str) -> Option<&Resource> {
-        self.resources.get(type_url)?.get(name)
+        self.types.get(type_url)?.get(name)
     }
 
     /// Number of resources of all types.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.resources.values().map(BTreeMap::len).sum()
+        self.types.values().map(Draft::len).sum()
     }
 
     /// Whether no resource was added.
@@ -117,29 +155,24 @@ impl SnapshotBuilder {
     /// The finished snapshot.
     #[must_use]
     pub fn build(mut self) -> Snapshot {
-        let labelled = self
-            .labels
-            .keys()
-            .filter(|url| !self.resources.contains_key(*url));
-        let labelled: Vec<_> = labelled.cloned().collect();
-        for url in labelled {
-            self.resources.insert(url, BTreeMap::new());
+        for url in self.labels.keys() {
+            self.types.entry(url.clone()).or_default();
         }
         if let Some(only) = &mut self.only {
-            only.extend(self.resources.keys().cloned());
+            only.extend(self.types.keys().cloned());
             only.sort_unstable();
             only.dedup();
         }
         let nothing = ResourceSet::empty();
-        let mut types = Vec::with_capacity(self.resources.len());
-        for (url, resources) in self.resources {
-            let held = self
+        let mut types = Vec::with_capacity(self.types.len());
+        for (url, draft) in self.types {
+            let previous = self
                 .previous
                 .as_ref()
                 .and_then(|p| p.set(&url))
                 .unwrap_or(&nothing);
             types.push(TypeEntry {
-                set: held.replaced_by(resources),
+                set: draft.finish(previous),
                 label: self.labels.remove(&url),
                 url,
             });
@@ -163,11 +196,10 @@ impl SnapshotBuilder {
     }
 
     fn put(&mut self, resource: Resource) {
-        let resources = self
-            .resources
-            .entry(resource.type_url().clone())
-            .or_default();
-        resources.insert(resource.name().clone(), resource);
+        let draft = self.types.entry(resource.type_url().clone()).or_default();
+        draft
+            .changes
+            .insert(resource.name().clone(), Some(resource));
     }
 }
 

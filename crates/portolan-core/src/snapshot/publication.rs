@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::{Snapshot, TypeUrl};
 
 /// The number of a publication: grows by one with each, per group, and never goes back, also not when an older value
@@ -24,7 +26,9 @@ impl Generation {
 pub struct Publication {
     snapshot: Snapshot,
     generation: Generation,
-    types: Box<[(TypeUrl, Generation)]>,
+    /// When types that hold or held something last changed; all others have been empty since `since`.
+    types: Arc<[(TypeUrl, Generation)]>,
+    since: Generation,
 }
 
 impl Publication {
@@ -44,6 +48,17 @@ impl Publication {
     #[must_use]
     pub fn first_after(last: Generation, snapshot: Snapshot) -> Self {
         Self::after(None, last, snapshot)
+    }
+
+    /// The same publication with a snapshot of the same content: labels and TTLs decorate, and are no reason for a
+    /// publication.
+    #[must_use]
+    pub fn redecorated(&self, snapshot: Snapshot) -> Self {
+        debug_assert!(self.snapshot.same_content(&snapshot));
+        Self {
+            snapshot,
+            ..self.clone()
+        }
     }
 
     fn after(previous: Option<&Self>, last: Generation, snapshot: Snapshot) -> Self {
@@ -73,6 +88,7 @@ impl Publication {
             snapshot,
             generation,
             types,
+            since: previous.map_or(generation, |p| p.since),
         }
     }
 
@@ -92,7 +108,7 @@ impl Publication {
     #[must_use]
     pub fn type_generation(&self, type_url: &TypeUrl) -> Generation {
         let at = self.types.binary_search_by(|(url, _)| url.cmp(type_url));
-        at.map_or(Generation(1), |at| self.types[at].1)
+        at.map_or(self.since, |at| self.types[at].1)
     }
 }
 
@@ -100,7 +116,7 @@ impl Publication {
 mod tests {
     use super::*;
     use crate::Resource;
-    use crate::well_known::{CLUSTER, ENDPOINT};
+    use crate::well_known::{CLUSTER, ENDPOINT, LISTENER};
 
     fn snapshot(cluster: &'static [u8], endpoint: &'static [u8]) -> Snapshot {
         let mut builder = Snapshot::builder();
@@ -120,6 +136,24 @@ mod tests {
         assert_eq!(second.generation().get(), 2);
         assert_eq!(second.type_generation(&CLUSTER).get(), 1);
         assert_eq!(second.type_generation(&ENDPOINT).get(), 2);
+    }
+
+    #[test]
+    fn a_type_that_never_held_anything_has_not_changed_since_data_was_first_there() {
+        let cleared_at = Publication::first(snapshot(b"1", b"1")).generation();
+        let publication = Publication::first_after(cleared_at, snapshot(b"1", b"1"));
+        let next = publication.next(snapshot(b"2", b"1"));
+        assert_eq!(next.type_generation(&LISTENER), publication.generation());
+    }
+
+    #[test]
+    fn new_labels_are_no_new_publication() {
+        let first = Publication::first(snapshot(b"1", b"1"));
+        let mut labelled = first.snapshot().edit();
+        labelled.label(CLUSTER, "v7");
+        let labelled = first.redecorated(labelled.build());
+        assert_eq!(labelled.generation(), first.generation());
+        assert_eq!(labelled.snapshot().version_info(&CLUSTER), "v7");
     }
 
     #[test]

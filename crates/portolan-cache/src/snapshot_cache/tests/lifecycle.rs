@@ -49,7 +49,7 @@ fn observed() -> (Writer, Reader, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
     let observer = Arc::clone(&recorder);
     let (writer, reader) = SnapshotCache::new(NodeId::default())
-        .observer(observer)
+        .with_observer(observer)
         .split();
     (writer, reader, recorder)
 }
@@ -193,7 +193,9 @@ impl DeliverySink<String> for Ledger {
 fn deliveries_reach_the_sink_with_their_group() {
     let sink = Arc::new(Ledger::default());
     let cache = SnapshotCache::new(NodeId::default());
-    let (writer, reader) = cache.delivery_sink(Arc::<Ledger>::clone(&sink)).split();
+    let (writer, reader) = cache
+        .with_delivery_sink(Arc::<Ledger>::clone(&sink))
+        .split();
     let mut view = open(&reader, "a", "1");
     let generation = writer.set(&key("a"), snapshot("1")).generation();
     let (node, version) = (Node::new("a"), "1".into());

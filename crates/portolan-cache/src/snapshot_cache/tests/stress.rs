@@ -142,7 +142,7 @@ fn threads_lose_no_wake_up_and_leave_nothing_behind() {
     let alternation = Arc::new(Alternation::default());
     let observer = Arc::<Alternation>::clone(&alternation);
     let (writer, reader) = SnapshotCache::new(NodeId::default())
-        .observer(observer)
+        .with_observer(observer)
         .split();
     let done = AtomicBool::new(false);
     let mut tasks: Vec<Task> = thread::scope(|scope| {
