@@ -7,12 +7,14 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 use crate::{codegen, docs, features, fmt, layers, lint, msrv, sizes, test, words};
 
-/// One thing that must hold. A new gate is a module with such a function and a line in [`GATES`].
+/// One thing that must hold. A new one is a module with a [`Run`] and a line in [`GATES`].
 pub(crate) struct Gate {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    run: fn(&Workspace) -> Result<Outcome>,
+    run: Run,
 }
+
+type Run = fn(&Workspace) -> Result<Outcome>;
 
 /// How a gate that does not fail ended, with a few words on what it saw.
 pub(crate) enum Outcome {
@@ -29,57 +31,33 @@ impl Outcome {
 
 /// In the order in which `ci` runs them.
 pub(crate) const GATES: &[Gate] = &[
-    Gate {
-        name: "fmt",
-        about: "formatting",
-        run: fmt::run,
-    },
-    Gate {
-        name: "lint",
-        about: "clippy on every target, warnings denied",
-        run: lint::run,
-    },
-    Gate {
-        name: "layers",
-        about: "crates depend on each other as designed",
-        run: layers::run,
-    },
-    Gate {
-        name: "sizes",
-        about: "files stay small",
-        run: sizes::run,
-    },
-    Gate {
-        name: "words",
-        about: "no machine paths, no registry hosts",
-        run: words::run,
-    },
-    Gate {
-        name: "codegen",
-        about: "generated code is what codegen writes",
-        run: codegen::check,
-    },
-    Gate {
-        name: "test",
-        about: "the test command of README.md",
-        run: test::run,
-    },
-    Gate {
-        name: "docs",
-        about: "rustdoc, warnings denied",
-        run: docs::run,
-    },
-    Gate {
-        name: "features",
-        about: "each feature of each library compiles alone",
-        run: features::run,
-    },
-    Gate {
-        name: "msrv",
-        about: "compiles with the oldest supported Rust",
-        run: msrv::run,
-    },
+    gate("fmt", "formatting", fmt::run),
+    gate("lint", "clippy on every target, warnings denied", lint::run),
+    gate(
+        "layers",
+        "crates depend on each other as designed",
+        layers::run,
+    ),
+    gate("sizes", "files stay small", sizes::run),
+    gate("words", "no machine paths, no registry hosts", words::run),
+    gate(
+        "codegen",
+        "generated code is what codegen writes",
+        codegen::check,
+    ),
+    gate("test", "the test command of README.md", test::run),
+    gate("docs", "rustdoc, warnings denied", docs::run),
+    gate(
+        "features",
+        "each feature of each library compiles alone",
+        features::run,
+    ),
+    gate("msrv", "compiles with the oldest supported Rust", msrv::run),
 ];
+
+const fn gate(name: &'static str, about: &'static str, run: Run) -> Gate {
+    Gate { name, about, run }
+}
 
 pub(crate) fn is_gate(name: &str) -> bool {
     GATES.iter().any(|gate| gate.name == name)
@@ -127,8 +105,10 @@ fn report(gate: &Gate, workspace: &Workspace) -> bool {
     let started = Instant::now();
     let result = (gate.run)(workspace);
     let seconds = started.elapsed().as_secs_f32();
-    let line =
-        |word: &str, text: &str| println!("{word:<5} {:<9} {seconds:>6.1} s  {text}", gate.name);
+    let line = |word: &str, text: &str| {
+        let line = format!("{word:<5} {:<9} {seconds:>6.1} s  {text}", gate.name);
+        println!("{}", line.trim_end());
+    };
     match result {
         Ok(Outcome::Passed(text)) => line("ok", &text),
         Ok(Outcome::Skipped(text)) => line("skip", &text),

@@ -12,7 +12,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<()> {
     succeed(&mut workspace.cargo(RUN))
 }
 
-/// Gate: the committed code is what [`write`] writes.
+/// Gate: the committed code is what [`write()`] writes.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     succeed(workspace.cargo(RUN).arg("--check"))?;
     Ok(Outcome::passed())

@@ -29,7 +29,7 @@
 //! - A `map` field is a [`BTreeMap`](std::collections::BTreeMap): equal messages encode to equal bytes.
 //! - Every message implements [`prost::Name`], with type URLs below `type.googleapis.com/`.
 //! - `google.protobuf.Duration`, `Timestamp` and `Struct` are those of [`prost_types`]; a wrapper such as
-//!   `UInt32Value` is an `Option<u32>`; `Any` is [`Any`].
+//!   `UInt32Value` is an `Option<u32>` (`BytesValue`: `Option<Vec<u8>>`); `Any` is [`Any`].
 //! - Each service has a client and a server module, such as
 //!   [`aggregated_discovery_service_client`](envoy::service::discovery::v3::aggregated_discovery_service_client), both
 //!   over a transport of the caller's choice: tonic's own is not pulled in.
