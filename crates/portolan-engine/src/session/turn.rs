@@ -60,6 +60,8 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     let snapshot = turn.publication.snapshot();
     let read = session.read;
     let state = &mut session.types[at];
+    // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
+    state.pace.set_waiting(false);
     let set = snapshot.set(state.url())?;
     if !state.is_supported(session.variant) || (state.owed.is_empty() && state.known.is_at(set)) {
         return None;
