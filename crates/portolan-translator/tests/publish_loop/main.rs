@@ -1,0 +1,11 @@
+//! The publish loop against a cache in memory, in paused time.
+
+#![expect(clippy::unwrap_used, reason = "the test bed fails a test by panicking")]
+
+mod bed;
+mod failures;
+mod flushing;
+mod gates;
+mod groups;
+mod memory_cache;
+mod timing;
