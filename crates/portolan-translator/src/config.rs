@@ -9,8 +9,8 @@ use crate::{DebounceConfig, MassDeletionGuard};
 /// use portolan_translator::{DebounceConfig, PublishConfig};
 ///
 /// let config = PublishConfig::default()
-///     .debounce(DebounceConfig::default().max(Duration::from_millis(500)))
-///     .deadline(Duration::from_secs(30));
+///     .with_debounce(DebounceConfig::default().with_max(Duration::from_millis(500)))
+///     .with_deadline(Duration::from_secs(30));
 /// ```
 #[derive(Clone, Debug)]
 pub struct PublishConfig {
@@ -24,7 +24,7 @@ pub struct PublishConfig {
 impl PublishConfig {
     /// How long changes are gathered. Default: see [`DebounceConfig`].
     #[must_use]
-    pub fn debounce(mut self, debounce: DebounceConfig) -> Self {
+    pub fn with_debounce(mut self, debounce: DebounceConfig) -> Self {
         self.debounce = debounce;
         self
     }
@@ -35,7 +35,7 @@ impl PublishConfig {
     /// A translation that passes its deadline cannot be stopped. It is reported, and others do not wait for it any
     /// more; see [`Outcome::TimedOut`](crate::Outcome::TimedOut).
     #[must_use]
-    pub fn deadline(mut self, deadline: Duration) -> Self {
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
@@ -46,7 +46,7 @@ impl PublishConfig {
     /// The loop never has more than twice as many threads: translations that passed their deadline and have not
     /// returned count, and once they hold all threads no group is tried until one of them returns.
     #[must_use]
-    pub fn concurrency(mut self, groups: usize) -> Self {
+    pub fn with_concurrency(mut self, groups: usize) -> Self {
         self.concurrency = groups.max(1);
         self
     }
@@ -58,14 +58,14 @@ impl PublishConfig {
     /// what they can make grow must shrink again. A group whose newest translation failed is not cleared, for its
     /// last good snapshot could not be made again.
     #[must_use]
-    pub fn linger(mut self, linger: Duration) -> Self {
+    pub fn with_linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
     }
 
     /// The guard against mass deletions; `None` for no guard. Default: [`MassDeletionGuard::default`].
     #[must_use]
-    pub fn mass_deletion_guard(mut self, guard: impl Into<Option<MassDeletionGuard>>) -> Self {
+    pub fn with_mass_deletion_guard(mut self, guard: impl Into<Option<MassDeletionGuard>>) -> Self {
         self.mass_deletion_guard = guard.into();
         self
     }

@@ -17,7 +17,7 @@ use crate::{Gate, GateRefusal};
 /// alone: endpoints that vanish within an assignment are none of its business.
 ///
 /// It is on by default. [`Change::allow_mass_deletion`](crate::Change::allow_mass_deletion) lets one change through,
-/// [`PublishConfig::mass_deletion_guard`](crate::PublishConfig::mass_deletion_guard) changes or removes it.
+/// [`PublishConfig::with_mass_deletion_guard`](crate::PublishConfig::with_mass_deletion_guard) changes or removes it.
 #[derive(Clone, Debug)]
 pub struct MassDeletionGuard {
     max_percent: u8,
@@ -27,16 +27,16 @@ pub struct MassDeletionGuard {
 
 impl MassDeletionGuard {
     /// How much of a type may be deleted at once, in per cent of what the group has. Default: 50. From 100 on, only
-    /// [`never_empty`](Self::never_empty) refuses.
+    /// [`with_never_empty`](Self::with_never_empty) refuses.
     #[must_use]
-    pub fn max_percent(mut self, percent: u8) -> Self {
+    pub fn with_max_percent(mut self, percent: u8) -> Self {
         self.max_percent = percent;
         self
     }
 
-    /// From how many resources of a type on [`max_percent`](Self::max_percent) applies. Default: 10.
+    /// From how many resources of a type on [`with_max_percent`](Self::with_max_percent) applies. Default: 10.
     #[must_use]
-    pub fn floor(mut self, resources: usize) -> Self {
+    pub fn with_floor(mut self, resources: usize) -> Self {
         self.floor = resources;
         self
     }
@@ -44,7 +44,7 @@ impl MassDeletionGuard {
     /// The types whose last resource may not be deleted. Default: listeners and clusters, without which a proxy
     /// serves nothing.
     #[must_use]
-    pub fn never_empty(mut self, types: impl IntoIterator<Item = TypeUrl>) -> Self {
+    pub fn with_never_empty(mut self, types: impl IntoIterator<Item = TypeUrl>) -> Self {
         self.never_empty = types.into_iter().collect();
         self
     }
@@ -251,11 +251,11 @@ mod tests {
         let check =
             |guard: MassDeletionGuard, next: &Snapshot| guard.check(Some(&held), next).is_ok();
         let guard = MassDeletionGuard::default;
-        assert!(check(guard().max_percent(90), &few));
-        assert!(check(guard().floor(11), &few));
-        assert!(!check(guard().max_percent(100), &Snapshot::empty()));
+        assert!(check(guard().with_max_percent(90), &few));
+        assert!(check(guard().with_floor(11), &few));
+        assert!(!check(guard().with_max_percent(100), &Snapshot::empty()));
         assert!(check(
-            guard().max_percent(100).never_empty([]),
+            guard().with_max_percent(100).with_never_empty([]),
             &Snapshot::empty()
         ));
     }

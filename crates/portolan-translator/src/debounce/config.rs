@@ -24,29 +24,29 @@ impl DebounceConfig {
     /// How long nothing may change before what changed is translated. Default: 100 ms, which covers the burst of
     /// events that one rollout or one applied file makes.
     #[must_use]
-    pub fn quiet(mut self, quiet: Duration) -> Self {
+    pub fn with_quiet(mut self, quiet: Duration) -> Self {
         self.config.quiet = quiet;
         self
     }
 
-    /// The longest that a change waits, however many follow it. Default: 1 s. Below [`quiet`](Self::quiet) it stands
+    /// The longest that a change waits, however many follow it. Default: 1 s. Below [`with_quiet`](Self::with_quiet) it stands
     /// in for it.
     #[must_use]
-    pub fn max(mut self, max: Duration) -> Self {
+    pub fn with_max(mut self, max: Duration) -> Self {
         self.config.max = max;
         self
     }
 
-    /// As [`quiet`](Self::quiet), for changes of endpoints alone. Default: 10 ms.
+    /// As [`with_quiet`](Self::with_quiet), for changes of endpoints alone. Default: 10 ms.
     #[must_use]
-    pub fn endpoint_quiet(mut self, quiet: Duration) -> Self {
+    pub fn with_endpoint_quiet(mut self, quiet: Duration) -> Self {
         self.endpoints.quiet = quiet;
         self
     }
 
-    /// As [`max`](Self::max), for changes of endpoints alone. Default: 100 ms.
+    /// As [`with_max`](Self::with_max), for changes of endpoints alone. Default: 100 ms.
     #[must_use]
-    pub fn endpoint_max(mut self, max: Duration) -> Self {
+    pub fn with_endpoint_max(mut self, max: Duration) -> Self {
         self.endpoints.max = max;
         self
     }
@@ -54,7 +54,7 @@ impl DebounceConfig {
     /// Whether the first change after a quiet time is translated at once. Default: yes. Without it each change waits
     /// for its quiet time, which saves a translation per burst.
     #[must_use]
-    pub fn leading_edge(mut self, on: bool) -> Self {
+    pub fn with_leading_edge(mut self, on: bool) -> Self {
         self.leading_edge = on;
         self
     }

@@ -8,7 +8,7 @@ const fn ms(ms: u64) -> Duration {
 }
 
 fn machine(leading_edge: bool) -> Debounce {
-    Debounce::new(DebounceConfig::default().leading_edge(leading_edge))
+    Debounce::new(DebounceConfig::default().with_leading_edge(leading_edge))
 }
 
 /// A run, and the changes that it served.
@@ -163,17 +163,19 @@ fn a_late_driver_runs_once_for_all_that_is_due() {
 
 #[test]
 fn a_maximum_below_the_quiet_time_stands_in_for_it() {
-    let config = DebounceConfig::default().quiet(ms(100)).max(ms(30));
-    let mut debounce = Debounce::new(config.leading_edge(false));
+    let config = DebounceConfig::default()
+        .with_quiet(ms(100))
+        .with_max(ms(30));
+    let mut debounce = Debounce::new(config.with_leading_edge(false));
     assert_eq!(run_times(&mut debounce, &[0, 10, 20], Lane::Config), [30]);
 }
 
 #[test]
 fn endless_times_do_not_overflow() {
     let config = DebounceConfig::default()
-        .quiet(Duration::MAX)
-        .max(Duration::MAX);
-    let mut debounce = Debounce::new(config.leading_edge(false));
+        .with_quiet(Duration::MAX)
+        .with_max(Duration::MAX);
+    let mut debounce = Debounce::new(config.with_leading_edge(false));
     debounce.change(ms(1), Lane::Config);
     debounce.change(ms(2), Lane::Config);
     assert_eq!(debounce.poll_timeout(), Some(Duration::MAX));
@@ -183,10 +185,10 @@ fn endless_times_do_not_overflow() {
 #[test]
 fn every_short_sequence_keeps_the_bounds() {
     let config = DebounceConfig::default()
-        .quiet(ms(3))
-        .max(ms(5))
-        .endpoint_quiet(ms(1))
-        .endpoint_max(ms(2));
+        .with_quiet(ms(3))
+        .with_max(ms(5))
+        .with_endpoint_quiet(ms(1))
+        .with_endpoint_max(ms(2));
     for pattern in 0..3_u32.pow(9) {
         let digit = |at: u32| pattern / 3_u32.pow(at) % 3;
         let lane_at = |at| match digit(at) {
@@ -196,7 +198,7 @@ fn every_short_sequence_keeps_the_bounds() {
         };
         let changes: Vec<_> = (0..9).filter_map(lane_at).collect();
         for leading_edge in [true, false] {
-            let config = config.clone().leading_edge(leading_edge);
+            let config = config.clone().with_leading_edge(leading_edge);
             check(&config, &play(&mut Debounce::new(config.clone()), &changes));
         }
     }
@@ -210,11 +212,11 @@ proptest! {
         leading_edge: bool,
     ) {
         let config = DebounceConfig::default()
-            .quiet(ms(times[0]))
-            .max(ms(times[1]))
-            .endpoint_quiet(ms(times[2]))
-            .endpoint_max(ms(times[3]))
-            .leading_edge(leading_edge);
+            .with_quiet(ms(times[0]))
+            .with_max(ms(times[1]))
+            .with_endpoint_quiet(ms(times[2]))
+            .with_endpoint_max(ms(times[3]))
+            .with_leading_edge(leading_edge);
         let mut now = 0;
         let changes: Vec<_> = gaps
             .into_iter()

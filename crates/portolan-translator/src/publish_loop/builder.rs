@@ -39,20 +39,20 @@ impl<M, G: GroupKey> PublishLoopBuilder<M, G> {
     }
 
     /// How the loop works. Default: see [`PublishConfig`].
-    pub fn config(mut self, config: PublishConfig) -> Self {
+    pub fn with_config(mut self, config: PublishConfig) -> Self {
         self.config = config;
         self
     }
 
     /// Adds a gate. Gates are asked in the order in which they were added, after the guard against mass deletions;
     /// the first refusal counts.
-    pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
+    pub fn with_gate(mut self, gate: impl Gate + 'static) -> Self {
         self.gates.push(Box::new(gate));
         self
     }
 
     /// Who hears how each translation ended. Default: nobody; they are logged in any case.
-    pub fn observer(mut self, observer: Arc<dyn PublishObserver<G>>) -> Self {
+    pub fn with_observer(mut self, observer: Arc<dyn PublishObserver<G>>) -> Self {
         self.observer = observer;
         self
     }

@@ -159,7 +159,7 @@ impl Bed {
     }
 
     pub(crate) fn configured(config: PublishConfig) -> Self {
-        Self::with(|builder| builder.config(config))
+        Self::with(|builder| builder.with_config(config))
     }
 
     pub(crate) fn with(

@@ -38,7 +38,7 @@ async fn after_a_panic_the_last_good_is_kept() {
 
 /// A bed that served `good` and whose translation of the next model has passed its deadline.
 async fn timed_out(latch: &Opener) -> Bed {
-    let bed = Bed::configured(PublishConfig::default().deadline(ms(500)));
+    let bed = Bed::configured(PublishConfig::default().with_deadline(ms(500)));
     bed.node_connects("edge");
     bed.settle(Model::of(["good"])).await;
     bed.publisher.update(Model::hanging(latch)).unwrap();
@@ -84,7 +84,9 @@ async fn what_comes_later_than_a_newer_translation_is_thrown_away() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hanging_translator_gets_no_more_threads_than_it_may() {
-    let config = PublishConfig::default().deadline(ms(500)).concurrency(1);
+    let config = PublishConfig::default()
+        .with_deadline(ms(500))
+        .with_concurrency(1);
     let (bed, latch) = (Bed::configured(config), Opener::default());
     bed.node_connects("edge");
     for _ in 0..2 {
@@ -131,7 +133,7 @@ impl PublishObserver<String> for Heard {
 #[tokio::test(start_paused = true)]
 async fn the_observer_hears_of_every_group() {
     let heard = Arc::new(Heard::default());
-    let bed = Bed::with(|builder| builder.observer(heard.clone()));
+    let bed = Bed::with(|builder| builder.with_observer(heard.clone()));
     bed.node_connects("edge");
     bed.settle(Model::of(["a"])).await;
     bed.settle(Model::failing()).await;
@@ -150,7 +152,7 @@ impl PublishObserver<String> for Panics {
 
 #[tokio::test(start_paused = true)]
 async fn an_observer_that_panics_stops_nothing() {
-    let bed = Bed::with(|builder| builder.observer(Arc::new(Panics)));
+    let bed = Bed::with(|builder| builder.with_observer(Arc::new(Panics)));
     bed.node_connects("edge");
     bed.settle(Model::of(["a"])).await;
     bed.settle(Model::of(["b"])).await;

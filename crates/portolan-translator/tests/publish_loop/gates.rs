@@ -63,7 +63,7 @@ async fn an_allowance_lasts_until_the_change_is_published() {
 
 #[tokio::test(start_paused = true)]
 async fn the_guard_can_be_switched_off() {
-    let config = PublishConfig::default().mass_deletion_guard(None);
+    let config = PublishConfig::default().with_mass_deletion_guard(None);
     let bed = Bed::configured(config);
     bed.node_connects("edge");
     bed.settle(Model::of(["a"])).await;
@@ -85,7 +85,7 @@ impl Gate for Frozen {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_gate_refuses_is_not_published() {
-    let bed = Bed::with(|builder| builder.gate(Frozen));
+    let bed = Bed::with(|builder| builder.with_gate(Frozen));
     bed.node_connects("edge");
     bed.settle(Model::of(["a"])).await;
     let allowed = Change::config().allow_mass_deletion();
@@ -113,7 +113,7 @@ impl Gate for Broken {
 
 #[tokio::test(start_paused = true)]
 async fn a_gate_that_panics_lets_nothing_through() {
-    let bed = Bed::with(|builder| builder.gate(Broken));
+    let bed = Bed::with(|builder| builder.with_gate(Broken));
     bed.node_connects("edge");
     bed.settle(Model::of(["a"])).await;
     assert_eq!(bed.served("edge"), None);

@@ -58,7 +58,7 @@ async fn a_registered_group_is_translated_without_nodes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_group_is_kept_current_until_its_linger_time_has_passed() {
-    let config = PublishConfig::default().linger(ms(30_000));
+    let config = PublishConfig::default().with_linger(ms(30_000));
     let bed = Bed::configured(config);
     bed.node_connects("edge");
     bed.settle(Model::of(["a"])).await;
