@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace::Workspace;
-use crate::{codegen, docs, features, fmt, layers, lint, msrv, sizes, test, words};
+use crate::{codegen, docs, features, fmt, interop, layers, lint, msrv, sizes, test, words};
 
 /// One thing that must hold. A new one is a module with a [`Run`] and a line in [`GATES`].
 pub(crate) struct Gate {
@@ -46,6 +46,7 @@ pub(crate) const GATES: &[Gate] = &[
         codegen::check,
     ),
     gate("test", "the test command of README.md", test::run),
+    gate("interop", "a real Envoy obeys", interop::run),
     gate("docs", "rustdoc, warnings denied", docs::run),
     gate(
         "features",

@@ -5,6 +5,7 @@ mod codegen;
 mod docs;
 mod features;
 mod fmt;
+mod interop;
 mod layers;
 mod lint;
 mod metadata;

@@ -28,7 +28,7 @@
 //! - A `bytes` field is a [`bytes::Bytes`], shared by clones, and so is the value of an [`Any`].
 //! - A `map` field is a [`BTreeMap`](std::collections::BTreeMap): equal messages encode to equal bytes.
 //! - Every message implements [`prost::Name`], with type URLs below `type.googleapis.com/`.
-//! - `google.protobuf.Duration`, `Timestamp` and `Struct` are those of [`prost_types`]; a wrapper such as
+//! - `google.protobuf.Duration`, `Timestamp` and `Struct` are those of [`prost_types`], which is exported from here; a wrapper such as
 //!   `UInt32Value` is an `Option<u32>` (`BytesValue`: `Option<Vec<u8>>`); `Any` is [`Any`].
 //! - Each service has a client and a server module, such as
 //!   [`aggregated_discovery_service_client`](envoy::service::discovery::v3::aggregated_discovery_service_client), both
@@ -63,6 +63,9 @@
 //! # Regenerating
 //!
 //! `cargo xtask codegen` in the repository; `proto/README.md` there says from what.
+
+/// The runtime that the messages are made for, in the version that they need.
+pub use {prost, prost_types};
 
 pub use crate::any::{Any, UnpackError};
 pub use crate::generated::*;
