@@ -62,7 +62,10 @@ fn owes_exactly(state: &TypeState, set: &ResourceSet) -> bool {
         true => state.owed.wildcard && subscription.names().is_empty(),
         false => subscription.names().is_all_of(set) && set.wildcard_len() == set.len(),
     };
-    all && state.owed.all_names && state.known.is_nothing() && set.wildcard_len() > 0
+    all && state.owed.all_names
+        && state.owed.names.is_empty()
+        && state.known.is_nothing()
+        && set.wildcard_len() > 0
 }
 
 fn whole(set: &ResourceSet) -> Outcome {
@@ -226,7 +229,7 @@ impl<'a> Draft<'a> {
             }
         }
         if tells_removals(state, self.now) {
-            self.removed.extend(changes.removals().iter().cloned());
+            changes.removals().iter().for_each(|name| self.remove(name));
         }
     }
 
@@ -237,11 +240,16 @@ impl<'a> Draft<'a> {
             match set.get(name).filter(|r| state.subscription.covers(r)) {
                 Some(resource) => self.put(resource),
                 None if !state.subscription.covers_name(name) => {}
-                None if tells_removals(state, self.now) => {
-                    self.removed.insert(name.clone());
-                }
+                None if tells_removals(state, self.now) => self.remove(name),
                 None => {}
             }
+        }
+    }
+
+    /// A name that is gone, unless it is told already that it does not exist.
+    fn remove(&mut self, name: &Name) {
+        if !self.bodyless.contains(name) {
+            self.removed.insert(name.clone());
         }
     }
 
