@@ -59,6 +59,32 @@ impl Known {
         }
     }
 
+    /// The client names `name` from now on. It has it if a wildcard brought it, and not otherwise.
+    pub(crate) fn enter(&mut self, name: &Name, had_wildcard: bool) {
+        let brought = match self.overlay.get(name) {
+            OverlayEntry::Base(resource) => had_wildcard && !resource.on_demand(),
+            _ => had_wildcard,
+        };
+        if !brought {
+            self.removed(name);
+        }
+    }
+
+    /// A wildcard began or ended: the client has nothing but what it names.
+    pub(crate) fn keep_only<'a>(&mut self, names: impl Iterator<Item = &'a Name>) {
+        let mut kept = Overlay::new();
+        for name in names {
+            match self.overlay.get(name) {
+                OverlayEntry::Patched(held) => kept.set(name.clone(), held.clone()),
+                OverlayEntry::Base(resource) => {
+                    kept.set(name.clone(), Held::Sent(resource.identity()));
+                }
+                _ => {}
+            }
+        }
+        self.overlay = kept;
+    }
+
     /// Whether the client has this very version.
     pub(crate) fn holds(&self, resource: &Resource, subscription: &Subscription) -> bool {
         match self.overlay.get(resource.name()) {

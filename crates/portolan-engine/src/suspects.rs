@@ -27,6 +27,11 @@ impl Batch {
     fn contains(&self, name: &Name) -> bool {
         !self.cleared.contains(name) && self.touched.contains(name)
     }
+
+    fn members(&self) -> impl Iterator<Item = &Name> {
+        let touched = self.touched.names().into_iter();
+        touched.filter(|name| !self.cleared.contains(*name))
+    }
 }
 
 impl Suspects {
@@ -41,6 +46,16 @@ impl Suspects {
         }
     }
 
+    pub(crate) fn contains(&self, name: &Name) -> bool {
+        self.batches.iter().any(|batch| batch.contains(name))
+    }
+
+    /// The members of all batches.
+    pub(crate) fn names(&self) -> BTreeSet<Name> {
+        let members = |batch: &Batch| batch.members().cloned().collect::<Vec<_>>();
+        self.batches.iter().flat_map(members).collect()
+    }
+
     /// The members of all batches that one of `changed` belongs to.
     pub(crate) fn mates<'a>(&self, changed: impl Iterator<Item = &'a Name>) -> BTreeSet<Name> {
         if self.is_empty() {
@@ -50,8 +65,7 @@ impl Suspects {
         let hit = |batch: &&Batch| changed.iter().any(|name| batch.contains(name));
         let mut mates = BTreeSet::new();
         for batch in self.batches.iter().filter(hit) {
-            let members = batch.touched.names().into_iter();
-            mates.extend(members.filter(|name| batch.contains(name)).cloned());
+            mates.extend(batch.members().cloned());
         }
         mates
     }

@@ -15,10 +15,6 @@ pub(crate) enum Touched {
 }
 
 impl Touched {
-    pub(crate) fn nothing() -> Self {
-        Self::Names(Vec::new())
-    }
-
     pub(crate) fn contains(&self, name: &Name) -> bool {
         match self {
             Self::Wildcard(set) => set.get(name).is_some_and(|r| !r.on_demand()),

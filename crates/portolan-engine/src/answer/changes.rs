@@ -6,6 +6,7 @@ use portolan_core::{Diff, Name, Resource, ResourceSet, Selection};
 
 use crate::known::Known;
 use crate::subscription::Subscription;
+use crate::touched::Touched;
 
 /// A subscription of at most this many names is compared name by name.
 const FEW: usize = 16;
@@ -72,6 +73,25 @@ impl Changes {
             .iter()
             .map(Resource::name)
             .chain(self.removals())
+    }
+
+    /// Whether the name was added or changed.
+    pub(super) fn upserts_name(&self, name: &Name) -> bool {
+        self.upserts()
+            .binary_search_by(|r| r.name().cmp(name))
+            .is_ok()
+    }
+
+    /// The names, as what a response with exactly these changes speaks of.
+    pub(super) fn touched(&self) -> Touched {
+        match self {
+            Self::Shared(diff) => Touched::Diff(diff.clone()),
+            Self::Own { .. } => {
+                let mut names: Vec<_> = self.names().cloned().collect();
+                names.sort_unstable();
+                Touched::Names(names)
+            }
+        }
     }
 
     /// What was added or changed, as something to send.

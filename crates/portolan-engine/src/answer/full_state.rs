@@ -1,3 +1,6 @@
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
 use portolan_core::{ResourceSet, Selection};
 
 use super::{Answer, Changes, Circumstances, Outcome};
@@ -7,7 +10,7 @@ use crate::touched::Touched;
 use crate::type_state::TypeState;
 
 /// A full-state type in state of the world: each answer holds everything that is subscribed, whatever caused it
-/// (C-068, C-130). A rejected answer leaves nothing in doubt, because the next one is complete again (C-107).
+/// (C-068, C-130). What a rejected answer left in doubt is in the next one, because that is complete again (C-107).
 pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
     let changes = Changes::between(&state.known, &state.subscription, set);
     let changed = !changes.is_empty();
@@ -16,21 +19,40 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
         return Outcome::silence(!changed);
     }
     let first = state.owed.wildcard || state.owed.all_names;
+    let unasked = |name| !state.owed.names.contains_key(name);
+    let paced = !first && !now.hold && changes.names().any(unasked);
+    let resources = everything(state, set);
+    let (fresh, touched) = match state.suspects.is_empty() {
+        true => (changes.selection(), changes.touched()),
+        false => in_doubt(state, &changes, &resources),
+    };
     let answer = Answer {
-        resources: everything(state, set),
-        bodyless: alloc::vec::Vec::new(),
-        removed: alloc::vec::Vec::new(),
-        touched: Touched::nothing(),
-        reason: match changed && !first && !now.hold {
+        resources,
+        bodyless: Vec::new(),
+        removed: Vec::new(),
+        touched,
+        reason: match paced {
             true => Reason::Changed,
             false => Reason::Owed,
         },
-        fresh: changes.selection(),
+        fresh,
     };
     Outcome {
         answer: Some(answer),
         complete: true,
     }
+}
+
+/// What is new to a client that may or may not have applied what it rejected, and what the answer speaks of.
+fn in_doubt(state: &TypeState, changes: &Changes, resources: &Selection) -> (Selection, Touched) {
+    let suspects = state.suspects.names();
+    let is_fresh = |name| changes.upserts_name(name) || suspects.contains(name);
+    let fresh = resources.iter().filter(|r| is_fresh(r.name())).cloned();
+    let touched: BTreeSet<_> = changes.names().chain(&suspects).cloned().collect();
+    (
+        Selection::of(fresh),
+        Touched::Names(touched.into_iter().collect()),
+    )
 }
 
 /// A wildcard is owed an answer though there is nothing; names only where one of them exists.

@@ -15,28 +15,24 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
         return whole(set);
     }
     let changes = Changes::between(&state.known, &state.subscription, set);
+    let mut draft = Draft::new(state, set, now);
+    draft.owed();
     let first = state.owed.all_names;
-    let worth_sending = !changes.upserts().is_empty()
-        || (!changes.removals().is_empty() && tells_removals(state, now));
-    let send = worth_sending && (!now.hold || first);
-    let complete = send || !worth_sending;
-    let mates = match send {
-        true => state.suspects.mates(changes.names()),
-        false => BTreeSet::new(),
-    };
+    let untold = draft.leaves_untold(&changes);
+    let send = untold && (!now.hold || first);
+    let complete = send || !untold;
+    let told = changes.names().filter(|name| send || draft.tells(name));
+    let mates = state.suspects.mates(told);
     if state.owed.is_empty() && mates.is_empty() {
         return match send {
             true => only_changes(state, now, &changes),
             false => Outcome::silence(complete),
         };
     }
-
-    let mut draft = Draft::new(state, set, now);
-    draft.owed();
     if send {
         draft.changes(&changes);
-        draft.mates(&mates);
     }
+    draft.mates(&mates);
     if draft.is_empty() && !must_speak(state, now) {
         return Outcome::silence(complete);
     }
@@ -44,9 +40,9 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
         true => Reason::Changed,
         false => Reason::Owed,
     };
-    let fresh = match send {
+    let fresh = match send && state.suspects.is_empty() {
         true => changes.selection(),
-        false => Selection::none(),
+        false => draft.fresh(&changes),
     };
     Outcome {
         answer: Some(draft.finish(reason, fresh)),
@@ -91,20 +87,12 @@ fn only_changes(state: &TypeState, now: &Circumstances<'_>, changes: &Changes) -
         true => changes.removals().to_vec(),
         false => Vec::new(),
     };
-    let touched = match changes {
-        Changes::Shared(diff) => Touched::Diff(diff.clone()),
-        Changes::Own { .. } => {
-            let mut names: Vec<_> = changes.names().cloned().collect();
-            names.sort_unstable();
-            Touched::Names(names)
-        }
-    };
     let answer = Answer {
         fresh: resources.clone(),
         resources,
         bodyless: Vec::new(),
         removed,
-        touched,
+        touched: changes.touched(),
         reason: Reason::Changed,
     };
     Outcome {
@@ -148,6 +136,28 @@ impl<'a> Draft<'a> {
 
     fn is_empty(&self) -> bool {
         self.upserts.is_empty() && self.removed.is_empty() && self.bodyless.is_empty()
+    }
+
+    fn tells(&self, name: &Name) -> bool {
+        self.upserts.contains_key(name)
+            || self.removed.contains(name)
+            || self.bodyless.contains(name)
+    }
+
+    /// Whether some of the changes are not told by what is in the draft already.
+    fn leaves_untold(&self, changes: &Changes) -> bool {
+        let upserts = changes.upserts().iter().map(Resource::name);
+        let removals = changes.removals().iter();
+        let removals = removals.filter(|_| tells_removals(self.state, self.now));
+        upserts.chain(removals).any(|name| !self.tells(name))
+    }
+
+    /// What the client did not have in this version before, as far as is known: a rejected resource may have been
+    /// applied or not.
+    fn fresh(&self, changes: &Changes) -> Selection {
+        let is_fresh = |name| changes.upserts_name(name) || self.state.suspects.contains(name);
+        let fresh = self.upserts.iter().filter(|(name, _)| is_fresh(name));
+        Selection::of(fresh.map(|(_, resource)| (*resource).clone()))
     }
 
     fn put(&mut self, resource: &'a Resource) {

@@ -44,9 +44,11 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
 
     let state = &mut session.types[at];
     state.begun = true;
+    let had_wildcard = state.subscription.is_wildcard();
     let legacy = session.config.has_legacy_wildcard(&state.resource_type);
     let change = state.subscription.apply_sotw(&request.names, legacy);
     let change = change.map_err(|_| invalid(state, "resource_names"))?;
+    note_known(state, &change, had_wildcard);
     if fresh {
         let wildcard = state.subscription.is_wildcard();
         state.owed.everything(wildcard);
@@ -59,6 +61,18 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     }
     tell_interest(session, at, change);
     Ok(())
+}
+
+/// What enters the subscription is not the client's yet, unless a wildcard brought it before; what a wildcard brought
+/// is the client's no longer when that has ended (C-165).
+fn note_known(state: &mut TypeState, change: &SubscriptionChange, had_wildcard: bool) {
+    for name in &change.added {
+        state.known.enter(name, had_wildcard);
+    }
+    if change.wildcard_changed {
+        let named = state.subscription.names().iter().chain(&change.removed);
+        state.known.keep_only(named);
+    }
 }
 
 /// What is newly named must be answered, known or not (C-066, C-067); what is no longer named need not be.
@@ -114,11 +128,13 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
         .any(|s| s.begun && s.resource_type.reanswers() == Some(url));
 
     let state = &mut session.types[at];
+    let had_wildcard = state.subscription.is_wildcard();
     let legacy = first && session.config.has_legacy_wildcard(&state.resource_type);
     let change = state
         .subscription
         .apply_delta(&request.subscribe, &request.unsubscribe, legacy);
     let change = change.map_err(|_| invalid(state, "resource_names"))?;
+    note_known(state, &change, had_wildcard);
     if first {
         state.begun = true;
         let versions = claims(state, request.initial_versions)?;
