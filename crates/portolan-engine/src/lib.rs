@@ -17,6 +17,7 @@ extern crate alloc;
 
 mod answer;
 mod config;
+mod early;
 mod error;
 mod escape;
 mod event;

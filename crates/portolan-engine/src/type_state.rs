@@ -2,6 +2,7 @@ use core::time::Duration;
 
 use portolan_core::{ResourceType, SotwMode, TypeUrl};
 
+use crate::early::Early;
 use crate::known::Known;
 use crate::owed::Owed;
 use crate::subscription::Subscription;
@@ -19,6 +20,8 @@ pub(crate) struct TypeState {
     pub(crate) window: Window,
     pub(crate) suspects: Suspects,
     pub(crate) pace: Pace,
+    /// What the type that this one re-answers must be told when it is asked for.
+    pub(crate) early: Early,
     /// Whether a request of the type was seen.
     pub(crate) begun: bool,
 }
@@ -33,6 +36,7 @@ impl TypeState {
             window: Window::new(max_unacked),
             suspects: Suspects::default(),
             pace: Pace::default(),
+            early: Early::default(),
             begun: false,
         }
     }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use portolan_core::{Name, ResourceType, TypeUrl, Version};
 
 use super::{Session, acknowledge};
+use crate::early::Early;
 use crate::escape::escape;
 use crate::known::Known;
 use crate::subscription::SubscriptionChange;
@@ -114,19 +115,10 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
         });
     }
 
-    // Endpoints that are asked for before their clusters, or on a stream of their own, belong to a cluster that
-    // warms: only an answer ends that, whatever version the client has (C-268).
-    let url = session.types[at].url();
-    let child = session
-        .config
-        .types()
-        .iter()
-        .any(|t| t.reanswers() == Some(url));
-    let parent_seen = session
-        .types
-        .iter()
-        .any(|s| s.begun && s.resource_type.reanswers() == Some(url));
-
+    let early = match first {
+        true => take_early(session, at),
+        false => Early::default(),
+    };
     let state = &mut session.types[at];
     let had_wildcard = state.subscription.is_wildcard();
     let legacy = first && session.config.has_legacy_wildcard(&state.resource_type);
@@ -138,14 +130,42 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
     if first {
         state.begun = true;
         let versions = claims(state, request.initial_versions)?;
-        state.owed.unless_claimed = !versions.is_empty() && (!child || parent_seen);
+        let in_full = matches!(early, Early::Everything);
+        state.owed.unless_claimed = !versions.is_empty() && !in_full;
         state.known = Known::claimed(versions.into_iter());
         state.owed.everything(change.wildcard_asked);
+        owe_early(state, early);
     } else {
         owe_delta(state, &change);
     }
     tell_interest(session, at, change);
     check_owed(session, at)
+}
+
+/// What a client must be told of a type that it asks for the first time, whatever it has. Endpoints that are asked for
+/// before their clusters, or on a stream of their own, belong to a cluster that warms: only an answer ends that (C-268).
+fn take_early(session: &mut Session, at: usize) -> Early {
+    let url = session.types[at].url().clone();
+    let is_parent = |t: &ResourceType| t.reanswers() == Some(&url);
+    if !session.config.types().iter().any(is_parent) {
+        return Early::default();
+    }
+    let mut parents = session.types.iter_mut();
+    match parents.find(|state| state.begun && is_parent(&state.resource_type)) {
+        Some(parent) => core::mem::take(&mut parent.early),
+        None => Early::Everything,
+    }
+}
+
+fn owe_early(state: &mut TypeState, early: Early) {
+    let Early::Names(names) = early else {
+        return;
+    };
+    for name in names {
+        if state.subscription.covers_name(&name) {
+            state.owed.reanswer(name);
+        }
+    }
 }
 
 /// The versions that a client brings from an earlier stream. They are not a subscription (C-173).

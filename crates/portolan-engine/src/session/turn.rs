@@ -8,7 +8,7 @@ use portolan_core::{MissingName, Name, Publication, ResourceSet, Selection, Type
 use super::Session;
 use crate::answer::{Answer, Circumstances, compose};
 use crate::window::{InFlight, Sent};
-use crate::{Event, Nonce, Reason, Response};
+use crate::{Event, Nonce, Reason, Response, Variant};
 
 /// One round through the types of a stream.
 #[derive(Debug)]
@@ -137,27 +137,26 @@ fn owe_children(session: &mut Session, at: usize, fresh: &Selection) {
     if !session.config.reanswers() {
         return;
     }
-    let parent = &session.types[at];
-    let Some(child) = parent.resource_type.reanswers().cloned() else {
+    let Some(child) = session.types[at].resource_type.reanswers().cloned() else {
         return;
     };
-    let parent_place = (parent.place().0, parent.url().clone());
     let references = session.config.references();
-    let Some(child) = session.types.iter_mut().find(|state| *state.url() == child) else {
+    let facts = fresh.iter().map(|resource| resource.facts(references));
+    let names = facts.flat_map(|facts| facts.references_to(&child));
+    let Some(child) = session.types.iter().position(|state| *state.url() == child) else {
+        if session.variant == Variant::Delta {
+            session.types[at].early.note(names);
+        }
         return;
     };
-    for resource in fresh.iter() {
-        for name in resource
-            .facts(references)
-            .references_to(child.resource_type.url())
-        {
-            if child.subscription.covers_name(name) {
-                child.owed.reanswer(name.clone());
-            }
+    let state = &mut session.types[child];
+    for name in names {
+        if state.subscription.covers_name(name) {
+            state.owed.reanswer(name.clone());
         }
     }
     // A child of lower rank had its place in this turn already.
-    session.dirty |= child.place() < (parent_place.0, &parent_place.1) && !child.owed.is_empty();
+    session.dirty |= child < at && !session.types[child].owed.is_empty();
 }
 
 /// An empty set of virtual hosts leaves a client waiting unless something is named. What refers to the type says what
