@@ -36,7 +36,7 @@ impl Owed {
 
     /// Owes everything that is subscribed, as after a first request.
     pub(crate) fn everything(&mut self, wildcard: bool) {
-        self.wildcard |= wildcard;
+        self.wildcard = wildcard;
         self.all_names = true;
         self.names.clear();
     }
