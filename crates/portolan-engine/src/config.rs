@@ -173,7 +173,8 @@ impl Limits {
     }
 
     /// Most responses of one type that wait for their acknowledgement, at least 1. The oldest is then counted as
-    /// accepted, with an event; the stream goes on. Default 64.
+    /// accepted, with an event; the stream goes on. As many rejected responses are remembered for what must be sent
+    /// with their correction. Default 64.
     #[must_use]
     pub fn with_unacked(mut self, max: usize) -> Self {
         self.unacked = max.max(1);

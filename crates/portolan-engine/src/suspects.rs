@@ -1,4 +1,4 @@
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use portolan_core::Name;
@@ -11,9 +11,12 @@ use crate::touched::Touched;
 /// A suspect is no reason to send while it is what that response held (C-103, C-196). When a member changes, its
 /// whole batch goes with it, so that the good half is not lost (C-197, C-198). Unrelated answers carry no suspects:
 /// one bad resource would have its neighbours rejected.
-#[derive(Debug, Default)]
+///
+/// A client that rejects without end, of names that it gives up, makes the oldest batch be forgotten.
+#[derive(Debug)]
 pub(crate) struct Suspects {
-    batches: Vec<Batch>,
+    batches: VecDeque<Batch>,
+    max: usize,
 }
 
 #[derive(Debug)]
@@ -35,6 +38,13 @@ impl Batch {
 }
 
 impl Suspects {
+    pub(crate) fn new(max: usize) -> Self {
+        Self {
+            batches: VecDeque::new(),
+            max,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }
@@ -42,7 +52,9 @@ impl Suspects {
     pub(crate) fn add(&mut self, touched: Touched) {
         if touched.len() > 0 {
             let cleared = BTreeSet::new();
-            self.batches.push(Batch { touched, cleared });
+            self.batches.push_back(Batch { touched, cleared });
+            let excess = self.batches.len().saturating_sub(self.max);
+            self.batches.drain(..excess);
         }
     }
 
@@ -102,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_changed_member_brings_its_batch_and_no_other() {
-        let mut suspects = Suspects::default();
+        let mut suspects = Suspects::new(64);
         suspects.add(names(&["a", "b"]));
         suspects.add(names(&["c", "d"]));
         assert_eq!(mates(&suspects, "a"), [Name::from("a"), Name::from("b")]);
@@ -110,8 +122,17 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_batch_gives_way() {
+        let mut suspects = Suspects::new(1);
+        suspects.add(names(&["a", "b"]));
+        suspects.add(names(&["c", "d"]));
+        assert_eq!(mates(&suspects, "a"), []);
+        assert_eq!(mates(&suspects, "c").len(), 2);
+    }
+
+    #[test]
     fn what_was_sent_again_is_no_suspect() {
-        let mut suspects = Suspects::default();
+        let mut suspects = Suspects::new(64);
         suspects.add(names(&["a", "b"]));
         suspects.sent_again(&names(&["a"]));
         assert_eq!(mates(&suspects, "a"), []);

@@ -34,7 +34,7 @@ impl TypeState {
             known: Known::default(),
             owed: Owed::default(),
             window: Window::new(max_unacked),
-            suspects: Suspects::default(),
+            suspects: Suspects::new(max_unacked),
             pace: Pace::default(),
             early: Early::default(),
             begun: false,
