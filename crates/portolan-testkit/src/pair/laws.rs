@@ -1,0 +1,58 @@
+use std::collections::BTreeSet;
+
+use portolan_core::{Name, ResourceTypes, SotwMode, TypeUrl};
+use portolan_engine::{Nonce, Response, Variant};
+
+/// What holds for every response of every stream, whatever the scenario.
+#[derive(Debug, Default)]
+pub(super) struct Laws {
+    newest: Option<Nonce>,
+    asked: BTreeSet<TypeUrl>,
+}
+
+impl Laws {
+    pub(super) fn asked(&mut self, type_url: TypeUrl) {
+        self.asked.insert(type_url);
+    }
+
+    /// Checks a response; the text says which law it breaks.
+    pub(super) fn check(
+        &mut self,
+        variant: Variant,
+        types: &ResourceTypes,
+        response: &Response,
+    ) -> Result<(), &'static str> {
+        let url = &response.type_url;
+        let sotw = variant == Variant::Sotw;
+        let newest = self.newest.replace(response.nonce);
+        if newest.is_some_and(|newest| response.nonce <= newest) {
+            return Err("nonces grow (C-090, C-187)");
+        }
+        if response.variant != variant {
+            return Err("a stream keeps its variant");
+        }
+        if !self.asked.contains(url) {
+            return Err("a type is not answered before it was asked for (C-012)");
+        }
+        if response.version.as_str().is_empty() {
+            return Err("a response has a version (C-092)");
+        }
+        if response.resources.iter().any(|r| r.type_url() != url) {
+            return Err("a response holds resources of its type only");
+        }
+        if sotw && !(response.removed.is_empty() && response.bodyless.is_empty()) {
+            return Err("state of the world knows neither removals nor resources without a body");
+        }
+        let partial = types.get(url).sotw_mode() != SotwMode::FullState;
+        if sotw && partial && response.resources.is_empty() {
+            return Err("an empty answer of a partial type says nothing");
+        }
+        let resources = response.resources.iter().map(|r| r.name());
+        let mut named = BTreeSet::new();
+        let mut names = resources.chain(&response.bodyless).chain(&response.removed);
+        match names.all(|name: &Name| named.insert(name)) {
+            true => Ok(()),
+            false => Err("a name is at most once in a response (C-374, C-375)"),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! What is deleted, how each variant says so, and what comes back.
+
+use portolan_core::well_known::{
+    CLUSTER, ENDPOINT, EXTENSION_CONFIG, LISTENER, ROUTE, RUNTIME, SCOPED_ROUTE, SECRET,
+};
+use portolan_core::{MissingName, Resource, ResourceType, ResourceTypes, Snapshot};
+use portolan_testkit::fixture::{self, Fixture};
+use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf};
+
+fn pair_with(
+    client: PlainClient,
+    resources: impl IntoIterator<Item = Fixture>,
+) -> (Shelf, Pair<PlainClient>) {
+    let shelf = Shelf::new();
+    shelf.put(resources);
+    (shelf.clone(), Pair::new(client, &shelf))
+}
+
+#[test]
+fn full_state_types_hold_everything_in_each_response() {
+    // C-124, C-125, C-126, C-139; B10
+    for (url, make) in [
+        (
+            LISTENER,
+            fixture::tcp_listener as fn(&'static str) -> Fixture,
+        ),
+        (CLUSTER, fixture::static_cluster),
+        (SCOPED_ROUTE, |name| fixture::scoped_route(name, "r")),
+    ] {
+        let (shelf, mut pair) = pair_with(PlainClient::sotw(), ["a", "b", "c"].map(make));
+        pair.client.ask(&url, [""; 0]);
+        pair.drive();
+        shelf.put([make("b").revision(2)]);
+        pair.drive();
+        assert_eq!(pair.client.received()[1].resources.len(), 3);
+        shelf.remove(&url, ["a"]);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&url), ["b".into(), "c".into()]);
+        shelf.remove(&url, ["b", "c"]);
+        pair.drive();
+        assert_eq!(pair.client.received().len(), 4, "C-127");
+        assert!(pair.client.received()[3].resources.is_empty());
+    }
+}
+
+#[test]
+fn the_last_named_cluster_is_deleted_by_an_empty_response() {
+    // C-127
+    let (shelf, mut pair) = pair_with(PlainClient::sotw(), [fixture::static_cluster("a")]);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.drive();
+    shelf.remove(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.expect([
+        "> CDS [a] v= n=",
+        "< CDS v1 n1 [a]",
+        "> ACK CDS n1",
+        "< CDS v2 n2 []",
+        "> ACK CDS n2",
+    ]);
+}
+
+#[test]
+fn partial_types_send_what_changed_and_nothing_for_what_is_gone() {
+    // C-131, C-132, C-134, C-135, C-136, C-137, C-138, C-278; B11
+    for (url, make) in [
+        (
+            ROUTE,
+            (|n| fixture::route(n, ["c"])) as fn(&'static str) -> Fixture,
+        ),
+        (ENDPOINT, |n| fixture::endpoints(n, "1")),
+        (SECRET, fixture::secret),
+        (RUNTIME, fixture::runtime),
+        (EXTENSION_CONFIG, fixture::extension_config),
+    ] {
+        let (shelf, mut pair) = pair_with(PlainClient::sotw(), ["a", "b"].map(make));
+        pair.client.ask(&url, ["a", "b"]);
+        pair.drive();
+        shelf.put([make("a").revision(2)]);
+        pair.drive();
+        assert_eq!(pair.client.received()[1].resources.len(), 1);
+        shelf.remove(&url, ["b"]);
+        pair.drive();
+        assert_eq!(pair.client.received().len(), 2, "a deletion is not told");
+        shelf.put([make("b")]);
+        pair.drive();
+        assert_eq!(pair.client.received().len(), 3, "the same bytes come again");
+    }
+}
+
+#[test]
+fn an_assignment_without_endpoints_is_an_update() {
+    // C-133, C-206
+    for kind in EnvoyMux::ALL {
+        let shelf = Shelf::new();
+        shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+        let mut pair = Pair::new(EnvoyClient::new(kind), &shelf);
+        pair.drive();
+        shelf.put([fixture::no_endpoints("a")]);
+        pair.drive();
+        assert_eq!(pair.client.endpoints("a"), Some(""), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_parent_that_is_gone_leaves_the_child_that_is_named() {
+    // C-144
+    let (shelf, mut pair) = pair_with(
+        PlainClient::sotw(),
+        [fixture::cluster("a"), fixture::endpoints("a", "1")],
+    );
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.drive();
+    shelf.remove(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::endpoints("a", "2")]);
+    pair.drive();
+    pair.expect(["< EDS v2 n4 [a@2]", "> ACK EDS n4"]);
+}
+
+#[test]
+fn missing_names_in_delta_are_reported_by_type() {
+    // C-147, C-208, C-209; decision: secrets and extension configurations are not.
+    for (url, reported) in [
+        (CLUSTER, true),
+        (LISTENER, true),
+        (ROUTE, true),
+        (SCOPED_ROUTE, true),
+        (RUNTIME, true),
+        (ENDPOINT, true),
+        (SECRET, false),
+        (EXTENSION_CONFIG, false),
+    ] {
+        let shelf = Shelf::new();
+        shelf.publish(Snapshot::empty());
+        let mut pair = Pair::new(PlainClient::delta(), &shelf);
+        pair.client.subscribe(&url, ["x"]);
+        pair.drive();
+        let told: Vec<_> = pair
+            .client
+            .received()
+            .iter()
+            .flat_map(|r| &r.removed)
+            .collect();
+        assert_eq!(told.len(), usize::from(reported), "{url}");
+        shelf.put([Fixture::new(url.clone(), "x")]);
+        pair.drive();
+        assert_eq!(pair.client.held(&url).len(), 1, "it stays subscribed");
+    }
+}
+
+#[test]
+fn state_of_the_world_says_nothing_of_missing_names() {
+    // C-275, C-276
+    for url in [ROUTE, ENDPOINT, SECRET, CLUSTER] {
+        let shelf = Shelf::new();
+        shelf.publish(Snapshot::empty());
+        let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+        pair.client.ask(&url, ["x"]);
+        pair.drive();
+        assert!(pair.client.received().is_empty(), "{url}");
+        shelf.put([Fixture::new(url.clone(), "x")]);
+        pair.drive();
+        assert_eq!(pair.client.held(&url).len(), 1);
+    }
+}
+
+#[test]
+fn missing_endpoints_are_not_reported_while_a_cluster_refers_to_them() {
+    // `removed` would make the warming cluster live and empty.
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a")]);
+    let mut pair = Pair::new(EnvoyClient::new(EnvoyMux::Delta), &shelf);
+    pair.drive();
+    pair.expect(["> CDS", "< CDS n1 [a]", "> EDS +[a]"]);
+    assert_eq!(pair.client.warming_clusters(), ["a".into()]);
+    shelf.put([fixture::endpoints("a", "1")]);
+    pair.drive();
+    assert_eq!(pair.client.endpoints("a"), Some("host=1"));
+}
+
+#[test]
+fn the_reference_of_a_cluster_counts_and_not_its_name() {
+    // C-256
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a").service("s")]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&ENDPOINT, ["a", "s"]);
+    pair.drive();
+    pair.expect(["> EDS +[a s]", "< EDS n1 [] -[a]", "> ACK EDS n1"]);
+}
+
+#[test]
+fn the_rule_for_missing_names_is_a_types_own() {
+    let types = ResourceTypes::well_known();
+    let secrets = types.get(&SECRET).with_missing_name(MissingName::Report);
+    let config = Setup::default_config().with_types(types.with(secrets));
+    let shelf = Shelf::new();
+    shelf.publish(Snapshot::empty());
+    let setup = Setup::default().with_config(config);
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, setup);
+    pair.client.subscribe(&SECRET, ["s"]);
+    pair.drive();
+    pair.expect(["> SDS +[s]", "< SDS n1 [] -[s]", "> ACK SDS n1"]);
+}
+
+#[test]
+fn a_suppressed_removal_does_not_untrack() {
+    // C-213
+    let (shelf, mut pair) = pair_with(PlainClient::delta(), [fixture::secret("s")]);
+    pair.client.subscribe(&SECRET, ["s"]);
+    pair.drive();
+    pair.skip();
+    shelf.remove(&SECRET, ["s"]);
+    pair.drive();
+    pair.expect_quiet();
+    shelf.put([fixture::secret("s")]);
+    pair.drive();
+    pair.expect(["< SDS n2 [s]", "> ACK SDS n2"]);
+}
+
+#[test]
+fn a_type_of_ones_own_follows_its_descriptor() {
+    // C-031, AMB-31
+    let url = "type.googleapis.com/acme.v1.Widget";
+    let widget = ResourceType::new(url, "WDS")
+        .with_sotw_mode(portolan_core::SotwMode::FullState)
+        .with_legacy_wildcard(true);
+    let types = ResourceTypes::well_known().with(widget.clone());
+    let config = Setup::default_config().with_types(types);
+    let shelf = Shelf::new();
+    let put = |name| shelf.put([Resource::builder(url, name, "")]);
+    put("a");
+    let setup = Setup::default().with_config(config);
+    let mut pair = Pair::open(PlainClient::sotw(), &shelf, setup);
+    pair.client.ask(widget.url(), [""; 0]);
+    pair.drive();
+    put("b");
+    pair.drive();
+    pair.expect([
+        "> WDS [] v= n=",
+        "< WDS v1 n1 [a]",
+        "> ACK WDS n1",
+        "< WDS v2 n2 [a b]",
+        "> ACK WDS n2",
+    ]);
+}
+
+#[test]
+fn caller_versions_are_part_of_a_resource() {
+    // Either the version or the content differs: it changed.
+    let (shelf, mut pair) = pair_with(
+        PlainClient::delta(),
+        [fixture::static_cluster("a").version("1")],
+    );
+    pair.client.subscribe(&CLUSTER, []);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::static_cluster("a").version("2")]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2).version("2")]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2).version("2")]);
+    pair.drive();
+    pair.expect([
+        "< CDS n2 [a@2]",
+        "> ACK CDS n2",
+        "< CDS n3 [a@2]",
+        "> ACK CDS n3",
+    ]);
+}
+
+#[test]
+fn envoy_ignores_what_is_withdrawn_while_it_is_used() {
+    for kind in EnvoyMux::ALL {
+        let shelf = Shelf::new();
+        shelf.put([
+            fixture::cluster("a"),
+            fixture::endpoints("a", "1"),
+            fixture::listener("l", "r"),
+            fixture::route("r", ["a"]),
+        ]);
+        let mut pair = Pair::new(EnvoyClient::new(kind), &shelf);
+        pair.drive();
+        shelf.remove(&ENDPOINT, ["a"]);
+        shelf.remove(&ROUTE, ["r"]);
+        pair.drive();
+        assert_eq!(pair.client.endpoints("a"), Some("host=1"), "{kind:?}");
+        assert!(pair.client.routes().contains_key("r"), "{kind:?}");
+    }
+}

@@ -1,0 +1,316 @@
+//! What a nonce says, and what a request is worth whose nonce says nothing.
+
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER};
+use portolan_engine::{Event, Limits};
+use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
+
+fn endpoints(client: PlainClient) -> (Shelf, Pair<PlainClient>) {
+    let shelf = Shelf::new();
+    shelf.put(["a", "b", "c"].map(|name| fixture::endpoints(name, "1")));
+    let mut pair = Pair::new(client.without_acks(), &shelf);
+    pair.client.want(&ENDPOINT, ["a"]);
+    pair.drive();
+    pair.skip();
+    pair.take_events();
+    (shelf, pair)
+}
+
+fn acked(events: &[Event]) -> Vec<String> {
+    let nonces = events.iter().filter_map(|e| match e {
+        Event::Acked { nonce, .. } => Some(nonce.to_string()),
+        _ => None,
+    });
+    nonces.collect()
+}
+
+#[test]
+fn an_ack_is_told_once_and_not_answered() {
+    // C-097, C-188, C-203
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let (_, mut pair) = endpoints(client);
+        pair.client.ack(&ENDPOINT);
+        pair.client.ack(&ENDPOINT);
+        pair.drive();
+        assert_eq!(pair.client.received().len(), 1);
+        assert_eq!(acked(&pair.take_events()), ["1"]);
+    }
+}
+
+#[test]
+fn in_state_of_the_world_an_ack_settles_all_before_it() {
+    // C-118
+    let (shelf, mut pair) = endpoints(PlainClient::sotw());
+    shelf.put([fixture::endpoints("a", "2")]);
+    pair.drive();
+    pair.client.answer(&ENDPOINT, "2", None);
+    pair.client.answer(&ENDPOINT, "1", None);
+    pair.drive();
+    let told = pair.take_events();
+    assert_eq!(acked(&told), ["2"]);
+    let stale = |e: &Event| matches!(e, Event::StaleNonce { nonce, .. } if nonce == "1");
+    assert!(told.iter().any(stale), "{told:?}");
+}
+
+#[test]
+fn in_delta_an_ack_settles_its_own_response() {
+    // C-190, C-192, C-195
+    let (_, mut pair) = endpoints(PlainClient::delta());
+    pair.client.subscribe(&ENDPOINT, ["b"]);
+    pair.client.subscribe(&ENDPOINT, ["c"]);
+    pair.drive();
+    for nonce in ["3", "1", "2"] {
+        pair.client.answer(&ENDPOINT, nonce, None);
+    }
+    pair.drive();
+    assert_eq!(acked(&pair.take_events()), ["3", "1", "2"]);
+}
+
+#[test]
+fn an_older_version_with_the_newest_nonce_is_no_rejection() {
+    // C-101
+    let (_, mut pair) = endpoints(PlainClient::sotw());
+    let mut request = pair.client.sotw_request(&ENDPOINT, ["a"]);
+    request.version = "older".into();
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> ACK EDS n1"]);
+    assert_eq!(acked(&pair.take_events()), ["1"]);
+}
+
+#[test]
+fn names_of_a_stale_request_count_and_are_answered_once() {
+    // C-111, C-112, C-113
+    let (shelf, mut pair) = endpoints(PlainClient::sotw());
+    shelf.put([fixture::endpoints("a", "2")]);
+    pair.drive();
+    let mut request = pair.client.sotw_request(&ENDPOINT, ["a", "b"]);
+    request.nonce = "1".into();
+    pair.client.send(request.clone());
+    pair.client.send(request);
+    pair.drive();
+    pair.client.ask(&ENDPOINT, ["a", "b"]);
+    pair.drive();
+    pair.expect([
+        "< EDS v2 n2 [a@2]",
+        "> ACK EDS n1 [a b]",
+        "< EDS v2 n3 [b]",
+        "> EDS [a b] v=v2 n=n1",
+        "> ACK EDS n3",
+    ]);
+}
+
+#[test]
+fn a_foreign_nonce_says_nothing_and_names_count() {
+    // C-114, C-193
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        for nonce in ["zzz", "0", "01", "-1", "99", "18446744073709551616"] {
+            let (_, mut pair) = endpoints(client_like(&client));
+            match portolan_testkit::Client::variant(&client) {
+                portolan_engine::Variant::Sotw => {
+                    let mut request = pair.client.sotw_request(&ENDPOINT, ["a", "b"]);
+                    request.nonce = nonce.into();
+                    pair.client.send(request);
+                }
+                _ => {
+                    let mut request = PlainClient::delta_request(&ENDPOINT, ["b"], []);
+                    request.nonce = nonce.into();
+                    pair.client.send(request);
+                }
+            }
+            pair.drive();
+            let told = pair.take_events();
+            assert_eq!(acked(&told), [""; 0]);
+            assert!(told.iter().any(|e| matches!(e, Event::StaleNonce { .. })));
+            assert_eq!(pair.client.held(&ENDPOINT).len(), 2, "{nonce}");
+            assert!(pair.error().is_none());
+        }
+    }
+}
+
+fn client_like(client: &PlainClient) -> PlainClient {
+    PlainClient::new(portolan_testkit::Client::variant(client))
+}
+
+#[test]
+fn a_long_foreign_nonce_is_cut_in_what_is_told() {
+    let (_, mut pair) = endpoints(PlainClient::sotw());
+    let mut request = pair.client.sotw_request(&ENDPOINT, ["a"]);
+    request.nonce = "x".repeat(1 << 16);
+    pair.client.send(request);
+    pair.drive();
+    let told = pair.take_events();
+    assert!(matches!(&told[..], [Event::StaleNonce { nonce, .. }] if nonce.len() == 64));
+}
+
+#[test]
+fn a_nonce_of_another_type_is_foreign() {
+    let (shelf, mut pair) = endpoints(PlainClient::sotw());
+    shelf.put([fixture::static_cluster("c")]);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    pair.take_events();
+    pair.client.answer(&ENDPOINT, "2", None);
+    pair.drive();
+    assert_eq!(acked(&pair.take_events()), [""; 0]);
+}
+
+#[test]
+fn an_empty_nonce_before_the_first_response_replaces_the_names() {
+    // B08, B18
+    let shelf = Shelf::new();
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.client.ask(&ENDPOINT, ["b"]);
+    pair.drive();
+    shelf.put(["a", "b"].map(|name| fixture::endpoints(name, "1")));
+    pair.drive();
+    pair.expect([
+        "> EDS [a] v= n=",
+        "> EDS [b] v= n=",
+        "< EDS v1 n1 [b]",
+        "> ACK EDS n1",
+    ]);
+}
+
+#[test]
+fn an_empty_nonce_after_a_response_starts_the_type_afresh() {
+    // C-115; B08
+    let (_, mut pair) = endpoints(PlainClient::sotw());
+    let fresh = |pair: &mut Pair<PlainClient>, names: &[&str]| {
+        let mut request = pair.client.sotw_request(&ENDPOINT, names.iter().copied());
+        request.nonce.clear();
+        request.version.clear();
+        pair.client.send(request);
+        pair.drive();
+    };
+    fresh(&mut pair, &["a"]);
+    fresh(&mut pair, &["a", "b", "c"]);
+    pair.expect([
+        "> EDS [a] v= n=",
+        "< EDS v1 n2 [a]",
+        "> EDS [a b c] v= n=",
+        "< EDS v1 n3 [a b c]",
+    ]);
+}
+
+#[test]
+fn a_type_that_starts_afresh_keeps_what_it_ever_named() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.skip();
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.nonce.clear();
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> CDS [] v=v1 n="]);
+}
+
+#[test]
+fn a_wildcard_that_starts_afresh_by_name_is_one_no_more() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["*"]);
+    pair.drive();
+    pair.set_window(0);
+    for names in [["*"], ["x"]] {
+        let mut request = pair.client.sotw_request(&CLUSTER, names);
+        request.nonce.clear();
+        pair.client.send(request);
+    }
+    pair.drive();
+    pair.skip();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect_quiet();
+}
+
+#[test]
+fn nonces_are_unique_over_all_types() {
+    // C-090, C-187; B48
+    let (shelf, mut pair) = endpoints(PlainClient::sotw());
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&LISTENER, [""; 0]);
+    pair.drive();
+    for revision in 2..300 {
+        shelf.put([
+            fixture::static_cluster("c").revision(revision),
+            fixture::endpoints("a", revision),
+        ]);
+        pair.drive();
+        pair.client.ack(&ENDPOINT);
+        pair.client.ack(&CLUSTER);
+        pair.drive();
+    }
+    let mut nonces: Vec<_> = pair.client.received().iter().map(|r| r.nonce).collect();
+    let count = nonces.len();
+    nonces.dedup();
+    assert!(count > 500 && nonces.len() == count && nonces.is_sorted());
+}
+
+#[test]
+fn changes_are_computed_against_what_was_sent() {
+    // C-202
+    let (shelf, mut pair) = endpoints(PlainClient::delta());
+    pair.client.subscribe(&ENDPOINT, ["b"]);
+    shelf.put([fixture::endpoints("a", "2")]);
+    pair.drive();
+    pair.client.answer(&ENDPOINT, "3", None);
+    shelf.put([fixture::endpoints("b", "2")]);
+    pair.drive();
+    let names: Vec<_> = pair
+        .client
+        .received()
+        .iter()
+        .map(|r| {
+            r.resources
+                .iter()
+                .map(|r| r.name().to_string())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(names, [vec!["a"], vec!["a"], vec!["b"], vec!["b"]]);
+}
+
+#[test]
+fn more_unacknowledged_responses_than_are_remembered_are_taken_for_accepted() {
+    let shelf = Shelf::new();
+    let names: Vec<_> = (0..66).map(|i| format!("e{i:02}")).collect();
+    shelf.put(names.iter().map(|n| fixture::endpoints(n, "1")));
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    for name in &names {
+        pair.client.subscribe(&ENDPOINT, [name.as_str()]);
+    }
+    pair.drive();
+    let told = pair.take_events();
+    let assumed: Vec<_> = told
+        .iter()
+        .filter_map(|e| match e {
+            Event::AssumedAccepted { nonce, .. } => Some(nonce.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(assumed, ["1", "2"]);
+    pair.client.answer(&ENDPOINT, "1", None);
+    pair.client.answer(&ENDPOINT, "3", None);
+    pair.drive();
+    assert_eq!(acked(&pair.take_events()), ["3"]);
+    assert!(pair.error().is_none());
+}
+
+#[test]
+fn the_number_that_is_remembered_is_configurable() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::endpoints("a", "1"), fixture::endpoints("b", "1")]);
+    let limits = Limits::default().with_unacked(1);
+    let setup = Setup::default().with_config(Setup::default_config().with_limits(limits));
+    let mut pair = Pair::open(PlainClient::sotw().without_acks(), &shelf, setup);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.client.ask(&ENDPOINT, ["a", "b"]);
+    pair.drive();
+    let assumed = |e: &Event| matches!(e, Event::AssumedAccepted { .. });
+    assert_eq!(pair.take_events().iter().filter(|e| assumed(e)).count(), 1);
+}

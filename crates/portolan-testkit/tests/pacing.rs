@@ -1,0 +1,332 @@
+//! A response with changes waits while the previous one of its type is unread, and for nothing else.
+
+use std::time::Duration;
+
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
+use portolan_engine::Event;
+use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
+
+/// A client that acknowledges nothing, has all clusters and the endpoints of one, and was just sent a change of
+/// cluster `a` as `n3`.
+fn one_change_unread() -> (Shelf, Pair<PlainClient>) {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::endpoints("e", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&ENDPOINT, ["e"]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.skip();
+    (shelf, pair)
+}
+
+#[test]
+fn a_change_waits_while_the_previous_one_is_unread() {
+    let (shelf, mut pair) = one_change_unread();
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.drive();
+    pair.expect_quiet();
+    pair.client.ack(&CLUSTER);
+    pair.drive();
+    pair.expect(["> ACK CDS n3", "< CDS v3 n4 [a@3]"]);
+}
+
+#[test]
+fn a_rejection_is_a_sign_of_reading() {
+    let (shelf, mut pair) = one_change_unread();
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    pair.expect(["> NACK CDS n3", "< CDS v3 n4 [a@3]"]);
+}
+
+#[test]
+fn of_five_quick_publications_only_the_newest_is_sent() {
+    let (shelf, mut pair) = one_change_unread();
+    for revision in 3..8 {
+        shelf.put([fixture::static_cluster("a").revision(revision)]);
+        pair.drive();
+    }
+    pair.expect_quiet();
+    pair.client.ack(&CLUSTER);
+    pair.drive();
+    let newest = shelf.snapshot().unwrap();
+    assert_eq!(
+        pair.client.held(&CLUSTER)["a"].version(),
+        newest.set(&CLUSTER).unwrap().get("a").unwrap().version()
+    );
+    pair.expect(["> ACK CDS n3", "< CDS v3 n4 [a@3]"]);
+}
+
+#[test]
+fn an_ack_of_what_was_sent_later_shows_that_the_change_was_read() {
+    let (shelf, mut pair) = one_change_unread();
+    shelf.put([fixture::endpoints("e", "2")]);
+    pair.drive();
+    pair.expect(["< EDS v2 n4 [e@2]"]);
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.drive();
+    pair.expect_quiet();
+    pair.client.ack(&ENDPOINT);
+    pair.drive();
+    pair.expect(["> ACK EDS n4", "< CDS v3 n5 [a@3]"]);
+}
+
+#[test]
+fn an_ack_of_what_was_sent_earlier_shows_nothing() {
+    let (shelf, mut pair) = one_change_unread();
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.client.answer(&CLUSTER, "1", None);
+    pair.client.answer(&ENDPOINT, "2", None);
+    pair.drive();
+    pair.expect(["> ACK CDS n1", "> ACK EDS n2"]);
+}
+
+#[test]
+fn nobody_waits_longer_than_five_seconds() {
+    let (shelf, mut pair) = one_change_unread();
+    pair.take_events();
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.advance(Duration::from_millis(4_999));
+    pair.expect_quiet();
+    pair.advance(Duration::from_millis(1));
+    pair.expect(["-- 5s", "< CDS v3 n4 [a@3]"]);
+    let events = pair.take_events();
+    assert!(
+        matches!(&events[..], [Event::UnreadTooLong { type_url, .. }] if *type_url == CLUSTER),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn the_wait_is_counted_from_the_unread_response_and_again_from_the_next() {
+    let (shelf, mut pair) = one_change_unread();
+    pair.advance(Duration::from_secs(4));
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.advance(Duration::from_secs(1));
+    pair.expect(["-- 5s", "< CDS v3 n4 [a@3]"]);
+    shelf.put([fixture::static_cluster("a").revision(4)]);
+    pair.advance(Duration::from_millis(4_999));
+    pair.expect_quiet();
+    pair.advance(Duration::from_millis(1));
+    pair.expect(["-- 10s", "< CDS v4 n5 [a@4]"]);
+}
+
+#[test]
+fn a_client_that_reads_late_needs_no_timer() {
+    let (_, mut pair) = one_change_unread();
+    pair.advance(Duration::from_secs(60));
+    pair.expect_quiet();
+    assert_eq!(pair.session().unwrap().poll_timeout(), None);
+    assert!(
+        !pair
+            .take_events()
+            .iter()
+            .any(|e| matches!(e, Event::UnreadTooLong { .. }))
+    );
+}
+
+#[test]
+fn what_was_taken_back_while_it_waited_is_not_waited_for() {
+    let (shelf, mut pair) = one_change_unread();
+    pair.take_events();
+    let sent = shelf.snapshot().unwrap();
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.drive();
+    assert!(pair.session().unwrap().poll_timeout().is_some());
+    shelf.publish(sent);
+    pair.drive();
+    assert_eq!(pair.session().unwrap().poll_timeout(), None);
+    pair.advance(Duration::from_secs(6));
+    pair.expect_quiet();
+    assert_eq!(pair.take_events(), []);
+}
+
+#[test]
+fn answers_to_requests_are_not_paced() {
+    let (shelf, mut pair) = one_change_unread();
+    shelf.put([fixture::endpoints("f", "1")]);
+    pair.client.ask(&ENDPOINT, ["e", "f"]);
+    pair.drive();
+    pair.expect(["> ACK EDS n2 [e f]", "< EDS v2 n4 [f]"]);
+    pair.client.ask(&CLUSTER, ["*", "a"]);
+    pair.drive();
+    pair.expect(["> ACK CDS n3 [* a]", "< CDS v2 n5 [a@2]"]);
+}
+
+#[test]
+fn an_answer_to_a_request_does_not_make_changes_wait() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.expect(["> CDS [] v= n=", "< CDS v1 n1 [a]", "< CDS v2 n2 [a@2]"]);
+}
+
+#[test]
+fn an_answer_under_a_wait_leaves_the_rest_waiting() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::endpoints("e", "1"), fixture::endpoints("f", "1")]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&ENDPOINT, ["e"]);
+    pair.drive();
+    shelf.put([fixture::endpoints("e", "2")]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::endpoints("e", "3"), fixture::endpoints("f", "2")]);
+    pair.client.subscribe(&ENDPOINT, ["f"]);
+    pair.drive();
+    pair.expect(["> EDS +[f]", "< EDS n3 [f]"]);
+    pair.client.answer(&ENDPOINT, "2", None);
+    pair.drive();
+    pair.expect(["> ACK EDS n2", "< EDS n4 [e@3]"]);
+}
+
+#[test]
+fn endpoints_go_while_clusters_wait_and_what_refers_to_clusters_does_not() {
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::static_cluster("a"),
+        fixture::endpoints("e", "1"),
+        fixture::listener("l", "r"),
+        fixture::route("r", ["a"]),
+    ]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.client.subscribe(&ENDPOINT, ["e"]);
+    pair.client.subscribe(&LISTENER, []);
+    pair.client.subscribe(&ROUTE, ["r"]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.skip();
+
+    // The route must not overtake the cluster that it leads to.
+    shelf.put([
+        fixture::static_cluster("b"),
+        fixture::endpoints("e", "2"),
+        fixture::listener("l", "r").revision(2),
+        fixture::route("r", ["b"]),
+    ]);
+    pair.drive();
+    pair.expect(["< EDS n6 [e@2]"]);
+    pair.client.answer(&CLUSTER, "5", None);
+    pair.drive();
+    pair.expect([
+        "> ACK CDS n5",
+        "< CDS n7 [b]",
+        "< LDS n8 [l@2]",
+        "< RDS n9 [r@2]",
+    ]);
+}
+
+#[test]
+fn what_waits_behind_clusters_waits_no_longer_than_they_do() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::route("r", ["a"])]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.client.subscribe(&ROUTE, ["r"]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::static_cluster("b"), fixture::route("r", ["b"])]);
+    pair.drive();
+    pair.expect_quiet();
+    pair.advance(Duration::from_secs(5));
+    pair.expect(["-- 5s", "< CDS n4 [b]", "< RDS n5 [r@2]"]);
+}
+
+#[test]
+fn clusters_that_are_unread_but_unchanged_hold_nothing_back() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::route("r", ["a"])]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.client.subscribe(&ROUTE, ["r"]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::route("r", ["a"]).revision(2)]);
+    pair.drive();
+    pair.expect(["< RDS n4 [r@2]"]);
+}
+
+#[test]
+fn a_new_route_is_answered_while_clusters_wait() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::route("r", ["a"])]);
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    for revision in 2..4 {
+        shelf.put([fixture::static_cluster("a").revision(revision)]);
+        pair.drive();
+    }
+    pair.skip();
+    pair.client.ask(&ROUTE, ["r"]);
+    pair.drive();
+    pair.expect(["> RDS [r] v= n=", "< RDS v1 n3 [r]"]);
+}
+
+#[test]
+fn a_reader_that_takes_nothing_is_asked_nothing_and_then_gets_the_newest() {
+    let (shelf, mut pair) = one_change_unread();
+    pair.client.ack(&CLUSTER);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    for revision in 3..50 {
+        shelf.put([fixture::static_cluster("a").revision(revision)]);
+        pair.drive();
+    }
+    pair.expect_quiet();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect(["< CDS v3 n4 [a@3]"]);
+    let held = pair.client.held(&CLUSTER)["a"].body();
+    assert_eq!(held, &b"rev=49"[..]);
+}
+
+#[test]
+fn one_turn_speaks_of_one_publication() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::listener("l", "r")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&LISTENER, [""; 0]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    let both = |revision| {
+        shelf.put([
+            fixture::static_cluster("a").revision(revision),
+            fixture::listener("l", "r").revision(revision),
+        ])
+    };
+    both(2);
+    pair.drive();
+    pair.set_window(1);
+    pair.set_reading(false);
+    pair.drive();
+    pair.expect(["< CDS v2 n3 [a@2]"]);
+    // A publication that comes between two types of a turn is the next turn's affair.
+    both(3);
+    pair.set_reading(true);
+    pair.drive();
+    pair.expect([
+        "< LDS v2 n4 [l@2]",
+        "> ACK CDS n3",
+        "< CDS v3 n5 [a@3]",
+        "> ACK LDS n4",
+        "< LDS v3 n6 [l@3]",
+        "> ACK CDS n5",
+        "> ACK LDS n6",
+    ]);
+}

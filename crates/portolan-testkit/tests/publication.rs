@@ -1,0 +1,253 @@
+//! Nothing published, published empty, cleared: three things.
+
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
+use portolan_core::{Publication, Resource, Snapshot};
+use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Shelf, fixture};
+
+fn clients() -> [PlainClient; 2] {
+    [PlainClient::sotw(), PlainClient::delta()]
+}
+
+#[test]
+fn nothing_published_is_not_empty() {
+    // C-129, C-161, C-282; B31
+    for client in clients() {
+        let shelf = Shelf::new();
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.client.want(&LISTENER, []);
+        pair.client.want(&ROUTE, ["r"]);
+        pair.drive();
+        assert!(pair.client.received().is_empty());
+        shelf.put([fixture::static_cluster("a")]);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&CLUSTER), ["a".into()]);
+    }
+}
+
+#[test]
+fn an_absent_route_is_reported_when_something_was_published() {
+    // C-282
+    let shelf = Shelf::new();
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&ROUTE, ["r"]);
+    pair.drive();
+    pair.expect(["> RDS +[r]"]);
+    shelf.publish(Snapshot::empty());
+    pair.drive();
+    pair.expect(["< RDS n1 [] -[r]", "> ACK RDS n1"]);
+}
+
+#[test]
+fn published_empty_is_answered_once() {
+    // C-128, C-160; B32
+    for client in clients() {
+        let shelf = Shelf::new();
+        shelf.publish(Snapshot::empty());
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.client.want(&LISTENER, []);
+        pair.drive();
+        shelf.publish(Snapshot::empty());
+        pair.drive();
+        let received = pair.client.received();
+        assert_eq!(received.len(), 2);
+        assert!(
+            received
+                .iter()
+                .all(|r| r.resources.is_empty() && r.removed.is_empty())
+        );
+    }
+}
+
+#[test]
+fn an_empty_snapshot_lets_envoy_start() {
+    for kind in EnvoyMux::ALL {
+        let shelf = Shelf::new();
+        shelf.publish(Snapshot::empty());
+        let mut pair = Pair::new(EnvoyClient::new(kind), &shelf);
+        pair.drive();
+        let lines = pair.transcript().lines();
+        assert!(lines.iter().any(|l| l.starts_with("> ACK LDS")), "{kind:?}");
+        assert_eq!(pair.client.fetch_timeouts(), 0);
+    }
+}
+
+#[test]
+fn clearing_is_quiet_and_what_follows_is_told_as_a_difference() {
+    // B57
+    for client in clients() {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a"), fixture::static_cluster("b")]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        shelf.clear();
+        pair.drive();
+        assert_eq!(pair.client.received().len(), 1);
+        shelf.put([fixture::static_cluster("b"), fixture::static_cluster("c")]);
+        pair.drive();
+        assert_eq!(pair.client.received().len(), 2);
+        assert_eq!(pair.client.held_names(&CLUSTER), ["b".into(), "c".into()]);
+    }
+}
+
+#[test]
+fn clearing_and_publishing_the_same_again_is_quiet() {
+    for client in clients() {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a")]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        shelf.clear();
+        pair.drive();
+        shelf.put([fixture::static_cluster("a")]);
+        pair.drive();
+        assert_eq!(pair.client.received().len(), 1);
+    }
+}
+
+#[test]
+fn what_was_asked_while_nothing_was_published_is_remembered() {
+    // C-083; B18
+    for client in clients() {
+        let shelf = Shelf::new();
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&ENDPOINT, ["a"]);
+        pair.drive();
+        shelf.put([fixture::endpoints("a", "1")]);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&ENDPOINT), ["a".into()]);
+    }
+}
+
+#[test]
+fn a_snapshot_that_does_not_speak_for_a_type_leaves_it_alone() {
+    for client in clients() {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a"), fixture::endpoints("e", "1")]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.client.want(&LISTENER, []);
+        pair.drive();
+        let before = pair.client.received().len();
+        let mut only = Snapshot::builder();
+        only.only([ENDPOINT]);
+        shelf.publish(only.build());
+        pair.client.want(&ROUTE, ["r"]);
+        pair.drive();
+        assert_eq!(
+            pair.client.received().len(),
+            before,
+            "clusters are not removed"
+        );
+        shelf.put([fixture::static_cluster("b")]);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&CLUSTER), ["b".into()]);
+    }
+}
+
+#[test]
+fn a_label_changes_what_is_shown_and_not_what_is_sent() {
+    // C-093, C-096; decision: labels decorate, content decides.
+    for client in clients() {
+        let shelf = Shelf::new();
+        let publish = |label: &str, revision| {
+            shelf.edit(|snapshot| {
+                let a = fixture::static_cluster("a").revision(revision);
+                snapshot.upsert(a.into()).unwrap();
+                snapshot.label(CLUSTER, label);
+            });
+        };
+        publish("7", 1);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        publish("8", 1);
+        pair.drive();
+        assert_eq!(
+            pair.client.received().len(),
+            1,
+            "a new label alone is no change"
+        );
+        publish("8", 2);
+        pair.drive();
+        let versions: Vec<_> = pair
+            .client
+            .received()
+            .iter()
+            .map(|r| r.version.as_str())
+            .collect();
+        assert_eq!(
+            versions,
+            ["7", "8"],
+            "a label that is used again does not hide a change"
+        );
+    }
+}
+
+#[test]
+fn a_change_of_one_type_leaves_the_version_of_the_others() {
+    // C-092, C-122
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::endpoints("e", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&ENDPOINT, ["e"]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::endpoints("e", "2")]);
+    pair.drive();
+    pair.expect(["< EDS v2 n3 [e@2]", "> ACK EDS n3"]);
+}
+
+#[test]
+fn going_back_to_an_older_snapshot_is_a_change() {
+    // C-095
+    for client in clients() {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a")]);
+        let first = shelf.snapshot().unwrap();
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        shelf.put([fixture::static_cluster("b")]);
+        pair.drive();
+        shelf.publish(first);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&CLUSTER), ["a".into()]);
+        let generations: Vec<_> = pair
+            .client
+            .received()
+            .iter()
+            .map(|r| r.generation.get())
+            .collect();
+        assert_eq!(generations, [1, 2, 3]);
+    }
+}
+
+#[test]
+fn what_is_sent_are_the_bytes_of_the_resources() {
+    // C-142, C-143
+    let shelf = Shelf::new();
+    shelf.put((0..300).map(|i| fixture::static_cluster(format!("c{i:03}"))));
+    let snapshot = shelf.snapshot().unwrap();
+    let publication = Publication::first(snapshot.clone());
+    assert_eq!(publication.generation().get(), 1);
+    for (client, form) in clients().into_iter().zip([
+        portolan_core::EntryForm::Sotw,
+        portolan_core::EntryForm::Delta,
+    ]) {
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        let entries = snapshot
+            .set(&CLUSTER)
+            .unwrap()
+            .iter()
+            .flat_map(|r: &Resource| r.entry(form));
+        let sent: Vec<u8> = pair.client.received()[0].parts().concat();
+        assert_eq!(sent, entries.collect::<Vec<u8>>());
+    }
+}

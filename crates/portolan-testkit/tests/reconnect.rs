@@ -1,0 +1,455 @@
+//! A new stream costs nothing where nothing changed, and never leaves a client waiting.
+
+use std::time::Duration;
+
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, VIRTUAL_HOST};
+use portolan_core::{ResourceTypes, Snapshot, TypeUrl};
+use portolan_engine::{Limits, ProtocolError, Scope};
+use portolan_testkit::{
+    EnvoyClient, EnvoyMux, GrpcClient, Pair, PlainClient, Setup, Shelf, fixture,
+};
+
+fn everything(shelf: &Shelf) {
+    shelf.put([
+        fixture::cluster("a"),
+        fixture::endpoints("a", "1"),
+        fixture::listener("l", "r"),
+        fixture::route("r", ["a"]),
+    ]);
+}
+
+fn envoy(kind: EnvoyMux) -> (Shelf, Pair<EnvoyClient>) {
+    let shelf = Shelf::new();
+    everything(&shelf);
+    let mut pair = Pair::new(EnvoyClient::new(kind), &shelf);
+    pair.drive();
+    pair.skip();
+    (shelf, pair)
+}
+
+fn version(shelf: &Shelf, url: &TypeUrl, name: &str) -> String {
+    let snapshot = shelf.snapshot().expect("it was published");
+    let resource = snapshot.lookup(url, name).present();
+    let resource = resource.expect("it is there");
+    resource.version().as_str().to_owned()
+}
+
+fn set_version(snapshot: &Snapshot, url: &TypeUrl) -> String {
+    let set = snapshot.set(url).expect("it speaks for all types");
+    set.version().as_str().to_owned()
+}
+
+#[test]
+fn in_state_of_the_world_a_wildcard_at_the_current_content_is_silent_and_names_are_answered() {
+    // C-085, C-086
+    let (_, mut pair) = envoy(EnvoyMux::Legacy);
+    pair.connect();
+    pair.drive();
+    pair.expect([
+        "-- stream 2",
+        "> CDS [] v=v1 n=",
+        "> EDS [a] v=v1 n=",
+        "< EDS v1 n1 [a]",
+        "> LDS [] v=v1 n=",
+        "> RDS [r] v=v1 n=",
+        "< RDS v1 n2 [r]",
+        "> ACK EDS n1",
+        "> ACK RDS n2",
+    ]);
+}
+
+#[test]
+fn a_silent_reconnect_does_not_deafen() {
+    let (shelf, mut pair) = envoy(EnvoyMux::Legacy);
+    pair.connect();
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::cluster("a").revision(2)]);
+    pair.drive();
+    pair.expect([
+        "< CDS v2 n3 [a@2]",
+        "< EDS v1 n4 [a]",
+        "> EDS [a] v=v1 n=n1",
+        "> ACK CDS n3",
+        "> ACK EDS n4",
+    ]);
+}
+
+#[test]
+fn what_changed_while_the_client_was_away_is_sent() {
+    // C-087
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = envoy(kind);
+        pair.disconnect();
+        shelf.put([fixture::cluster("a").revision(2), fixture::cluster("b")]);
+        shelf.put([fixture::endpoints("b", "1")]);
+        shelf.remove(&LISTENER, ["l"]);
+        pair.connect();
+        pair.drive();
+        assert_eq!(
+            pair.client.clusters().len(),
+            2,
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+        assert_eq!(pair.client.clusters()["a"], "eds=a rev=2");
+        assert!(pair.client.listeners().is_empty());
+        assert_eq!(pair.client.fetch_timeouts(), 0);
+    }
+}
+
+#[test]
+fn an_unknown_version_is_answered_in_full() {
+    // C-087, C-094
+    let shelf = Shelf::new();
+    everything(&shelf);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.version = "garbage".into();
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> CDS [] v=garbage n=", "< CDS v1 n1 [a]", "> ACK CDS n1"]);
+}
+
+#[test]
+fn a_label_is_never_believed() {
+    let shelf = Shelf::new();
+    shelf.edit(|snapshot| {
+        snapshot
+            .upsert(fixture::static_cluster("a").into())
+            .unwrap();
+        snapshot.label(CLUSTER, "7");
+    });
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.version = "7".into();
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> CDS [] v=7 n=", "< CDS 7 n1 [a]", "> ACK CDS n1"]);
+}
+
+#[test]
+fn content_is_believed_whatever_the_label() {
+    let shelf = Shelf::new();
+    shelf.edit(|snapshot| {
+        snapshot
+            .upsert(fixture::static_cluster("a").into())
+            .unwrap();
+        snapshot.label(CLUSTER, "7");
+    });
+    let current = set_version(&shelf.snapshot().unwrap(), &CLUSTER);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.version = current;
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> CDS [] v=v1 n="]);
+}
+
+#[test]
+fn a_condition_of_silence_ends_when_the_client_names_something() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let current = set_version(&shelf.snapshot().unwrap(), &CLUSTER);
+    shelf.clear();
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.version = current;
+    pair.client.send(request);
+    pair.client.ask(&CLUSTER, ["*", "a"]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a")]);
+    pair.drive();
+    pair.expect([
+        "> CDS [] v=v1 n=",
+        "> CDS [* a] v= n=",
+        "< CDS v1 n1 [a]",
+        "> ACK CDS n1",
+    ]);
+}
+
+#[test]
+fn in_delta_equal_versions_are_skipped() {
+    // C-170, C-176
+    let (_, mut pair) = envoy(EnvoyMux::Delta);
+    pair.connect();
+    pair.drive();
+    pair.expect([
+        "-- stream 2",
+        "> CDS irv[a]",
+        "> EDS +[a] irv[a]",
+        "> LDS irv[l]",
+        "> RDS +[r] irv[r]",
+    ]);
+}
+
+#[test]
+fn in_delta_the_changed_the_new_and_the_vanished_are_told() {
+    // C-171, C-172
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::static_cluster("same").version("1"),
+        fixture::static_cluster("changed").version("2"),
+        fixture::static_cluster("new").version("1"),
+    ]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    let claims = [("same", "1"), ("changed", "1"), ("gone", "1")];
+    pair.client.resume(&CLUSTER, [], claims);
+    pair.drive();
+    pair.expect([
+        "> CDS irv[same@1 changed@1 gone@1]",
+        "< CDS n1 [changed@2 new@1] -[gone]",
+        "> ACK CDS n1",
+    ]);
+}
+
+#[test]
+fn what_a_client_brings_is_no_subscription() {
+    // C-173, C-178
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::route("a", ["c"]).version("1"),
+        fixture::route("b", ["c"]).version("1"),
+    ]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    let claims = [("a", "1"), ("b", "1"), ("gone", "1")];
+    pair.client.resume(&ROUTE, ["a"], claims);
+    pair.drive();
+    pair.expect(["> RDS +[a] irv[a@1 b@1 gone@1]"]);
+    shelf.put([fixture::route("b", ["c"]).version("2")]);
+    shelf.remove(&ROUTE, ["b"]);
+    pair.drive();
+    pair.expect_quiet();
+}
+
+#[test]
+fn unreadable_versions_differ_and_later_ones_are_ignored() {
+    // C-174, C-175
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.resume(&CLUSTER, [], [("a", "???")]);
+    pair.drive();
+    pair.expect(["> CDS irv[a@???]", "< CDS n1 [a]", "> ACK CDS n1"]);
+    pair.client.resume(&CLUSTER, [], [("x", "1")]);
+    pair.drive();
+    pair.expect(["> CDS irv[x@1]"]);
+}
+
+#[test]
+fn a_first_wildcard_that_brings_nothing_is_answered_though_there_is_nothing() {
+    // C-160
+    let shelf = Shelf::new();
+    shelf.publish(Snapshot::empty());
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.drive();
+    pair.expect(["> CDS", "< CDS n1 []", "> ACK CDS n1"]);
+}
+
+#[test]
+fn more_than_the_allowed_versions_end_the_stream() {
+    let shelf = Shelf::new();
+    let limits = Limits::default().with_names(2);
+    let config = Setup::default_config().with_limits(limits);
+    let setup = Setup::default().with_config(config);
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, setup);
+    pair.client
+        .resume(&CLUSTER, [], [("a", "1"), ("b", "1"), ("c", "1")]);
+    pair.drive();
+    assert!(matches!(
+        pair.error(),
+        Some(ProtocolError::TooManyNames {
+            field: "initial_resource_versions",
+            max: 2,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn a_client_that_asks_for_endpoints_first_is_warming_and_gets_them() {
+    // C-268: clusters are not asked for until the warming ends.
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = envoy(kind);
+        pair.set_window(1);
+        shelf.put([fixture::cluster("a").revision(2)]);
+        pair.set_reading(false);
+        pair.drive();
+        // The clusters arrive, the endpoints behind them do not.
+        pair.set_window(0);
+        pair.set_reading(true);
+        pair.drive();
+        assert_eq!(pair.client.warming_clusters().len(), 1, "{kind:?}");
+        pair.connect();
+        pair.set_window(usize::MAX);
+        pair.skip();
+        pair.drive();
+        let lines = pair.transcript().lines();
+        let from = lines.iter().rposition(|l| l == "-- stream 2").unwrap();
+        assert!(lines[from + 1].starts_with("> EDS"), "{kind:?}");
+        assert!(lines[from + 2].starts_with("< EDS"), "{kind:?}");
+        assert!(pair.client.warming_clusters().is_empty(), "{kind:?}");
+        assert_eq!(pair.client.fetch_timeouts(), 0);
+    }
+}
+
+#[test]
+fn endpoints_on_a_stream_of_their_own_are_answered_in_full() {
+    let shelf = Shelf::new();
+    everything(&shelf);
+    let current = version(&shelf, &ENDPOINT, "a");
+    let scope = Scope::Single(ResourceTypes::well_known().get(&ENDPOINT));
+    let setup = Setup::default().with_scope(scope);
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, setup);
+    pair.client.resume(&ENDPOINT, ["a"], [("a", &*current)]);
+    pair.drive();
+    pair.expect(["> EDS +[a] irv[a]", "< EDS n1 [a]", "> ACK EDS n1"]);
+}
+
+#[test]
+fn a_cluster_that_changed_meanwhile_brings_endpoints_that_did_not() {
+    // The client says what it has of both types in one go; it warms the cluster all the same.
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = envoy(kind);
+        pair.disconnect();
+        shelf.put([fixture::cluster("a").revision(2)]);
+        pair.connect();
+        pair.advance(Duration::from_secs(1));
+        assert!(
+            pair.client.warming_clusters().is_empty(),
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+    }
+}
+
+#[test]
+fn so_it_does_for_requests_that_cross_the_answer() {
+    for kind in EnvoyMux::ALL {
+        let shelf = Shelf::new();
+        everything(&shelf);
+        let setup = Setup::default().with_latency(Duration::from_millis(10));
+        let mut pair = Pair::open(EnvoyClient::new(kind), &shelf, setup);
+        pair.drive();
+        pair.disconnect();
+        shelf.put([fixture::cluster("a").revision(2)]);
+        pair.connect();
+        pair.advance(Duration::from_secs(1));
+        assert!(
+            pair.client.warming_clusters().is_empty(),
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+    }
+}
+
+#[test]
+fn after_many_changed_clusters_all_endpoints_come_again() {
+    let names: Vec<_> = (0..200).map(|i| format!("c{i:03}")).collect();
+    let shelf = Shelf::new();
+    shelf.put(names.iter().map(fixture::cluster));
+    shelf.put(names.iter().map(|n| fixture::endpoints(n, "1")));
+    let mut pair = Pair::new(EnvoyClient::new(EnvoyMux::Delta), &shelf);
+    pair.drive();
+    pair.disconnect();
+    shelf.put(names.iter().map(|n| fixture::cluster(n).revision(2)));
+    pair.connect();
+    pair.advance(Duration::from_secs(1));
+    assert!(pair.client.warming_clusters().is_empty());
+}
+
+#[test]
+fn good_neighbours_of_a_rejected_cluster_are_not_counted_as_accepted() {
+    let (shelf, mut pair) = envoy(EnvoyMux::Delta);
+    shelf.put([
+        fixture::static_cluster("good"),
+        fixture::static_cluster("poor").bad(),
+    ]);
+    pair.drive();
+    assert!(pair.client.clusters().contains_key("good"));
+    pair.connect();
+    pair.skip();
+    pair.drive();
+    let lines = pair.transcript().lines();
+    let from = lines.iter().rposition(|l| l == "-- stream 2").unwrap();
+    assert_eq!(lines[from + 1], "> CDS irv[a]");
+    assert_eq!(lines[from + 2], "< CDS n1 [good poor]");
+}
+
+#[test]
+fn virtual_hosts_come_back_by_name_and_the_wildcard_means_the_base_set() {
+    // C-224; a host that was unknown is told without a body, and not removed in the same response (C-375).
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::virtual_host("r/foo").version("2"),
+        fixture::virtual_host("r/other").version("1"),
+    ]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    let claims = [("r/foo", "2"), ("r/none", "x"), ("r/bar", "1")];
+    pair.client
+        .resume(&VIRTUAL_HOST, ["*", "r/foo", "r/none", "r/bar"], claims);
+    pair.drive();
+    pair.expect([
+        "> VHDS +[* r/foo r/none r/bar] irv[r/foo@2 r/none@x r/bar@1]",
+        "< VHDS n1 [] ?[r/bar r/none]",
+        "> ACK VHDS n1",
+    ]);
+}
+
+#[test]
+fn grpc_gets_everything_by_name_and_nothing_twice() {
+    let shelf = Shelf::new();
+    everything(&shelf);
+    let mut pair = Pair::new(GrpcClient::new(["l"]), &shelf);
+    pair.drive();
+    pair.connect();
+    pair.skip();
+    pair.drive();
+    let lines = pair.transcript().lines();
+    let from = lines.iter().rposition(|l| l == "-- stream 2").unwrap();
+    let answers = lines[from..].iter().filter(|l| l.starts_with('<'));
+    assert_eq!(answers.count(), 4);
+    assert_eq!(pair.client.endpoints()["a"], "host=1");
+}
+
+#[test]
+fn a_replica_with_the_same_content_has_nothing_to_say() {
+    // C-121, C-177
+    let (_, mut pair) = envoy(EnvoyMux::Delta);
+    let replica = Shelf::new();
+    for generation in 0..3 {
+        replica.put([fixture::static_cluster("old").revision(generation)]);
+    }
+    replica.remove(&CLUSTER, ["old"]);
+    everything(&replica);
+    pair.connect_to(&replica);
+    pair.skip();
+    pair.drive();
+    let lines = pair.transcript().lines();
+    let from = lines.iter().rposition(|l| l == "-- stream 2").unwrap();
+    assert!(
+        !lines[from..].iter().any(|l| l.starts_with('<')),
+        "{}",
+        pair.transcript()
+    );
+}
+
+#[test]
+fn nonces_and_names_of_an_old_stream_mean_nothing() {
+    // C-001, C-091, C-194
+    let shelf = Shelf::new();
+    everything(&shelf);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.nonce = "17".into();
+    request.version = "x".into();
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> CDS [] v=x n=n17", "< CDS v1 n1 [a]", "> ACK CDS n1"]);
+    assert_eq!(
+        pair.take_events().len(),
+        2,
+        "interest and one acknowledgement"
+    );
+}

@@ -1,0 +1,461 @@
+//! What a rejection means: it is told once, nothing rejected goes out again by itself, and no good neighbour is lost.
+
+use std::time::Duration;
+
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
+use portolan_engine::{ErrorDetail, Event, Limits};
+use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
+
+fn nacks(events: &[Event]) -> usize {
+    let is_nack = |e: &&Event| matches!(e, Event::Nacked { .. });
+    events.iter().filter(is_nack).count()
+}
+
+/// A delta client of three routes, which has rejected a response with two of them.
+fn rejected_batch() -> (Shelf, Pair<PlainClient>) {
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::route("good", ["c"]),
+        fixture::route("poor", ["c"]),
+        fixture::route("other", ["c"]),
+    ]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&ROUTE, ["good", "poor", "other"]);
+    pair.drive();
+    shelf.put([
+        fixture::route("good", ["d"]),
+        fixture::route("poor", ["d"]).garbled(),
+    ]);
+    pair.drive();
+    pair.expect([
+        "> RDS +[good poor other]",
+        "< RDS n1 [good other poor]",
+        "> ACK RDS n1",
+        "< RDS n2 [good@2 poor@2]",
+        "> NACK RDS n2",
+    ]);
+    (shelf, pair)
+}
+
+#[test]
+fn what_was_rejected_is_not_sent_again() {
+    // C-103, C-110, C-196; B01
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a").bad()]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        for _ in 0..50 {
+            pair.client.nack(&CLUSTER);
+            shelf.publish(shelf.snapshot().unwrap().edit().build());
+            pair.drive();
+        }
+        assert_eq!(pair.client.received().len(), 1);
+        assert_eq!(nacks(&pair.take_events()), 1);
+    }
+}
+
+#[test]
+fn a_correction_is_sent_at_once() {
+    // C-104, C-199
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a").bad()]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        shelf.put([fixture::static_cluster("a")]);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&CLUSTER), ["a".into()]);
+        assert_eq!(pair.now(), Duration::ZERO);
+    }
+}
+
+#[test]
+fn a_rejection_that_finds_newer_content_releases_it() {
+    // C-105
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    pair.set_reading(false);
+    shelf.put([fixture::static_cluster("a").revision(2).bad()]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(3)]);
+    pair.drive();
+    pair.skip();
+    pair.set_reading(true);
+    pair.drive();
+    pair.expect(["> NACK CDS n2", "< CDS v3 n3 [a@3]", "> ACK CDS n3"]);
+}
+
+#[test]
+fn going_back_after_a_rejection_is_delivered() {
+    // C-106: the client may have applied half of what it rejected.
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a"), fixture::static_cluster("b")]);
+        let accepted = shelf.snapshot().unwrap();
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        shelf.put([
+            fixture::static_cluster("a").revision(2),
+            fixture::static_cluster("b").bad(),
+        ]);
+        pair.drive();
+        assert_eq!(pair.client.held(&CLUSTER)["a"].body(), &b"rev=2"[..]);
+        shelf.publish(accepted);
+        pair.drive();
+        assert_eq!(pair.client.held(&CLUSTER)["a"].body(), &b""[..]);
+    }
+}
+
+#[test]
+fn a_changed_member_brings_its_batch() {
+    // C-197
+    let (shelf, mut pair) = rejected_batch();
+    shelf.put([fixture::route("poor", ["e"])]);
+    pair.drive();
+    pair.expect(["< RDS n3 [good@2 poor@3]", "> ACK RDS n3"]);
+    shelf.put([fixture::route("poor", ["f"])]);
+    pair.drive();
+    pair.expect(["< RDS n4 [poor@4]", "> ACK RDS n4"]);
+}
+
+#[test]
+fn so_does_a_good_member_that_changes() {
+    let (shelf, mut pair) = rejected_batch();
+    shelf.put([fixture::route("good", ["e"])]);
+    pair.drive();
+    pair.expect(["< RDS n3 [good@3 poor@2]", "> NACK RDS n3"]);
+}
+
+#[test]
+fn a_member_that_is_deleted_brings_its_batch() {
+    let (shelf, mut pair) = rejected_batch();
+    shelf.remove(&ROUTE, ["poor"]);
+    pair.drive();
+    pair.expect(["< RDS n3 [good@2] -[poor]", "> ACK RDS n3"]);
+}
+
+#[test]
+fn removals_of_a_rejected_response_are_repeated_with_its_batch() {
+    // C-198
+    let shelf = Shelf::new();
+    shelf.put([fixture::route("x", ["c"]), fixture::route("poor", ["c"])]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&ROUTE, ["x", "poor"]);
+    pair.drive();
+    shelf.edit(|snapshot| {
+        snapshot.remove(&ROUTE, "x");
+        let poor = fixture::route("poor", ["d"]).garbled();
+        snapshot.upsert(poor.into()).unwrap();
+    });
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::route("poor", ["e"])]);
+    pair.drive();
+    pair.expect(["< RDS n3 [poor@3] -[x]", "> ACK RDS n3"]);
+}
+
+#[test]
+fn unrelated_changes_and_answers_carry_no_suspects() {
+    // C-079, C-196
+    let (shelf, mut pair) = rejected_batch();
+    shelf.put([fixture::route("other", ["d"])]);
+    pair.drive();
+    pair.expect(["< RDS n3 [other@2]", "> ACK RDS n3"]);
+    shelf.put([fixture::route("new", ["d"])]);
+    pair.client.subscribe(&ROUTE, ["new"]);
+    pair.drive();
+    pair.expect(["> RDS +[new]", "< RDS n4 [new]", "> ACK RDS n4"]);
+}
+
+#[test]
+fn a_rejected_resource_that_is_subscribed_again_is_answered_once() {
+    // C-201
+    let (_, mut pair) = rejected_batch();
+    pair.client.subscribe(&ROUTE, ["poor"]);
+    pair.drive();
+    pair.expect(["> RDS +[poor]", "< RDS n3 [poor@2]", "> NACK RDS n3"]);
+}
+
+#[test]
+fn an_answer_with_a_changed_member_brings_its_batch_though_changes_wait() {
+    let (shelf, mut pair) = rejected_batch();
+    pair.client.set_acks(false);
+    shelf.put([fixture::route("other", ["d"])]);
+    pair.drive();
+    shelf.put([
+        fixture::route("other", ["e"]),
+        fixture::route("poor", ["e"]),
+    ]);
+    pair.drive();
+    pair.expect(["< RDS n3 [other@2]"]);
+    pair.client.subscribe(&ROUTE, ["poor"]);
+    pair.drive();
+    pair.expect(["> RDS +[poor]", "< RDS n4 [good@2 poor@3]"]);
+}
+
+#[test]
+fn a_rejection_in_delta_concerns_its_own_response_only() {
+    // C-111, C-195
+    let shelf = Shelf::new();
+    shelf.put([fixture::route("a", ["c"]), fixture::route("b", ["c"])]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&ROUTE, ["a"]);
+    pair.client.subscribe(&ROUTE, ["b"]);
+    pair.drive();
+    pair.client.answer(&ROUTE, "2", None);
+    pair.client
+        .answer(&ROUTE, "1", Some(ErrorDetail::new(13, "no a")));
+    pair.drive();
+    let events = pair.take_events();
+    let acked = events.iter().filter(|e| matches!(e, Event::Acked { .. }));
+    assert_eq!((acked.count(), nacks(&events)), (1, 1));
+    pair.skip();
+    shelf.put([fixture::route("a", ["d"])]);
+    pair.drive();
+    pair.expect(["< RDS n3 [a@2]"]);
+}
+
+#[test]
+fn what_was_sent_again_later_is_not_suspected_for_an_older_rejection() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::route("a", ["c"]), fixture::route("b", ["c"])]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&ROUTE, ["a", "b"]);
+    pair.client.subscribe(&ROUTE, ["b"]);
+    pair.drive();
+    pair.client.answer(&ROUTE, "2", None);
+    pair.client
+        .answer(&ROUTE, "1", Some(ErrorDetail::new(13, "no")));
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::route("a", ["d"])]);
+    pair.drive();
+    pair.expect(["< RDS n3 [a@2]"]);
+}
+
+#[test]
+fn a_full_state_answer_after_a_rejection_holds_what_was_rejected() {
+    // C-107
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::static_cluster("a"),
+        fixture::static_cluster("poor").bad(),
+    ]);
+    shelf.put([fixture::static_cluster("c")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["a", "poor"]);
+    pair.drive();
+    pair.skip();
+    pair.client.ask(&CLUSTER, ["a", "poor", "c"]);
+    pair.drive();
+    pair.expect([
+        "> CDS [a poor c] v= n=n1",
+        "< CDS v1 n2 [a c poor]",
+        "> NACK CDS n2",
+    ]);
+}
+
+#[test]
+fn a_rejection_of_one_type_leaves_the_others_alone() {
+    // C-109, C-200
+    let (shelf, mut pair) = rejected_batch();
+    pair.client.subscribe(&CLUSTER, []);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::static_cluster("a")]);
+    pair.drive();
+    pair.expect(["< CDS n4 [a]", "> ACK CDS n4"]);
+}
+
+#[test]
+fn names_in_a_rejection_count() {
+    // C-079, C-108, C-191
+    let shelf = Shelf::new();
+    shelf.put([fixture::endpoints("a", "1"), fixture::endpoints("b", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.drive();
+    let mut request = pair.client.sotw_request(&ENDPOINT, ["a", "b"]);
+    request.error = Some(ErrorDetail::new(13, "no a"));
+    pair.client.send(request);
+    pair.drive();
+    pair.expect([
+        "> EDS [a] v= n=",
+        "< EDS v1 n1 [a]",
+        "> NACK EDS n1 [a b]",
+        "< EDS v1 n2 [b]",
+    ]);
+    assert_eq!(nacks(&pair.take_events()), 1);
+}
+
+#[test]
+fn presence_of_an_error_is_a_rejection_whatever_its_code_and_version() {
+    // C-099, C-100, C-102
+    for code in [0, 3, 13, 14] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a")]);
+        let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+        pair.client.ask(&CLUSTER, [""; 0]);
+        pair.drive();
+        let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+        request.version = pair.client.received()[0].version.as_str().to_owned();
+        request.error = Some(ErrorDetail::new(code, ""));
+        pair.client.send(request);
+        pair.drive();
+        let told = pair.take_events();
+        let nacked = told
+            .iter()
+            .any(|e| matches!(e, Event::Nacked { code: c, .. } if *c == code));
+        assert!(nacked, "{told:?}");
+    }
+}
+
+#[test]
+fn the_text_of_a_rejection_is_escaped_and_cut() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let limits = Limits::default().with_nack_text(20);
+    let config = Setup::default_config().with_limits(limits);
+    let setup = Setup::default().with_config(config);
+    let mut pair = Pair::open(PlainClient::delta().without_acks(), &shelf, setup);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.drive();
+    let text = format!("no\n{}", "x".repeat(10_000));
+    pair.client
+        .answer(&CLUSTER, "1", Some(ErrorDetail::new(13, text)));
+    pair.drive();
+    let told = pair.take_events();
+    let Some(Event::Nacked { message, .. }) = told.last() else {
+        panic!("{told:?}");
+    };
+    assert_eq!(message, &format!("no\\n{}", "x".repeat(16)));
+}
+
+#[test]
+fn by_default_four_kibibytes_of_a_rejection_are_kept() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.drive();
+    let text = "x".repeat(1 << 20);
+    pair.client
+        .answer(&CLUSTER, "1", Some(ErrorDetail::new(13, text)));
+    pair.drive();
+    let told = pair.take_events();
+    assert!(matches!(told.last(), Some(Event::Nacked { message, .. }) if message.len() == 4096));
+}
+
+#[test]
+fn a_stale_rejection_is_told_and_changes_nothing() {
+    // C-111; decision: an event for its publication, no state.
+    let shelf = Shelf::new();
+    shelf.put([fixture::endpoints("a", "1"), fixture::endpoints("b", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&ENDPOINT, ["a", "b"]);
+    pair.drive();
+    shelf.put([fixture::endpoints("b", "2")]);
+    pair.drive();
+    pair.client
+        .answer(&ENDPOINT, "1", Some(ErrorDetail::new(13, "no")));
+    pair.client.answer(&ENDPOINT, "2", None);
+    pair.drive();
+    let told = pair.take_events();
+    let verdicts: Vec<_> = told
+        .iter()
+        .filter_map(|e| match e {
+            Event::Nacked {
+                stale, generation, ..
+            } => Some(("nacked", *stale, generation.get())),
+            Event::Acked { generation, .. } => Some(("acked", false, generation.get())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(verdicts, [("nacked", true, 1), ("acked", false, 2)]);
+    pair.skip();
+    shelf.put([fixture::endpoints("b", "3")]);
+    pair.drive();
+    pair.expect(["< EDS v3 n3 [b@3]"]);
+}
+
+#[test]
+fn envoy_keeps_the_good_half_and_gets_the_fixed_rest() {
+    for kind in EnvoyMux::ALL {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a")]);
+        let mut pair = Pair::new(EnvoyClient::new(kind), &shelf);
+        pair.drive();
+        shelf.put([
+            fixture::static_cluster("good"),
+            fixture::static_cluster("poor").bad(),
+        ]);
+        pair.drive();
+        assert_eq!(pair.client.clusters().len(), 2, "{kind:?}");
+        shelf.put([fixture::static_cluster("poor")]);
+        pair.drive();
+        assert_eq!(pair.client.clusters().len(), 3, "{kind:?}");
+    }
+}
+
+#[test]
+fn clusters_of_a_response_that_could_not_be_decoded_warm_when_they_come_again() {
+    // Nothing of the rejected response was applied, so the unchanged neighbour is new to the client with the next.
+    for kind in EnvoyMux::ALL {
+        let shelf = Shelf::new();
+        shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+        let mut pair = Pair::new(EnvoyClient::new(kind), &shelf);
+        pair.drive();
+        shelf.put([
+            fixture::cluster("a").revision(2),
+            fixture::static_cluster("poor").garbled(),
+        ]);
+        pair.drive();
+        assert_eq!(pair.client.clusters()["a"], "eds=a", "{kind:?}");
+        shelf.put([fixture::static_cluster("poor")]);
+        pair.advance(Duration::from_secs(1));
+        assert_eq!(
+            pair.client.clusters()["a"],
+            "eds=a rev=2",
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+        // What was in doubt is so no longer.
+        pair.skip();
+        shelf.put([fixture::static_cluster("poor").revision(2)]);
+        pair.drive();
+        let lines = pair.transcript().lines();
+        let tail = &lines[lines.len() - 2..];
+        assert!(
+            tail[0].starts_with("< CDS") && tail[1].starts_with("> ACK CDS"),
+            "{tail:?}"
+        );
+    }
+}
+
+#[test]
+fn listeners_and_routes_are_judged_apart() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::listener("l", "r")]);
+    shelf.put([fixture::route("r", ["a"]).bad()]);
+    let mut pair = Pair::new(EnvoyClient::new(EnvoyMux::Legacy), &shelf);
+    pair.drive();
+    assert_eq!(pair.client.warming_listeners(), ["l".into()]);
+    shelf.put([fixture::route("r", ["a"])]);
+    pair.drive();
+    assert!(pair.client.listeners().contains_key("l"));
+    let events = pair.take_events();
+    let of = |url| {
+        let nacked = events
+            .iter()
+            .filter(move |e| matches!(e, Event::Nacked { type_url, .. } if type_url == url));
+        nacked.count()
+    };
+    assert_eq!((of(&ROUTE), of(&LISTENER)), (1, 0));
+}
