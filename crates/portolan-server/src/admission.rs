@@ -1,0 +1,92 @@
+use std::fmt::Debug;
+use std::pin::Pin;
+
+use http::{Extensions, HeaderMap};
+use portolan_core::{Node, Peer, Refusal};
+use portolan_engine::Variant;
+
+/// A future that an object-safe trait returns.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Decides whether a stream is served.
+///
+/// Asked once per stream: after its first message was read, because only that says which node it is, and before the
+/// source is opened, so that a stream that is refused has been sent nothing and left nothing behind (C-022). While it
+/// decides no further request of the stream is read. A panic ends the stream.
+///
+/// ```
+/// use portolan_core::Refusal;
+/// use portolan_server::{Admission, AdmissionRequest, BoxFuture};
+///
+/// /// The node must be the one that the client's certificate is for.
+/// #[derive(Debug)]
+/// struct OwnNodeOnly;
+///
+/// impl Admission for OwnNodeOnly {
+///     fn admit<'a>(&'a self, request: AdmissionRequest<'a>) -> BoxFuture<'a, Result<(), Refusal>> {
+///         Box::pin(async move {
+///             match request.peer().identity() {
+///                 Some(identity) if identity == request.node().id() => Ok(()),
+///                 _ => Err(Refusal::denied("the node's id is not the certificate's")),
+///             }
+///         })
+///     }
+/// }
+/// ```
+pub trait Admission: Debug + Send + Sync {
+    /// Admits a stream.
+    ///
+    /// # Errors
+    /// A refusal ends the stream with the refusal's reason as text and a code by its kind: `INVALID_ARGUMENT`,
+    /// `UNAUTHENTICATED`, `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED` or `UNAVAILABLE`.
+    fn admit<'a>(&'a self, request: AdmissionRequest<'a>) -> BoxFuture<'a, Result<(), Refusal>>;
+}
+
+/// A stream that wants to be admitted.
+#[derive(Clone, Copy, Debug)]
+pub struct AdmissionRequest<'a> {
+    pub(crate) service: &'static str,
+    pub(crate) variant: Variant,
+    pub(crate) peer: &'a Peer,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) extensions: &'a Extensions,
+    pub(crate) node: &'a Node,
+}
+
+impl<'a> AdmissionRequest<'a> {
+    /// Full name of the gRPC service.
+    #[must_use]
+    pub fn service(&self) -> &'static str {
+        self.service
+    }
+
+    /// The variant, which is the service's method.
+    #[must_use]
+    pub fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    /// What the transport knows of the client.
+    #[must_use]
+    pub fn peer(&self) -> &'a Peer {
+        self.peer
+    }
+
+    /// The request's metadata.
+    #[must_use]
+    pub fn headers(&self) -> &'a HeaderMap {
+        self.headers
+    }
+
+    /// What transport, interceptors and layers attached to the request.
+    #[must_use]
+    pub fn extensions(&self) -> &'a Extensions {
+        self.extensions
+    }
+
+    /// What the client says of itself, its encoded form included.
+    #[must_use]
+    pub fn node(&self) -> &'a Node {
+        self.node
+    }
+}

@@ -1,0 +1,156 @@
+use std::sync::Arc;
+
+use portolan_core::{Peer, Source};
+use portolan_engine::{SessionConfig, Variant};
+
+use crate::callbacks::Observers;
+use crate::peer::PeerExtractor;
+use crate::{Admission, Callbacks, XdsServer};
+
+/// What a server was built with, besides its source and what concerns sessions alone.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) observers: Observers,
+    pub(crate) admission: Option<Arc<dyn Admission>>,
+    pub(crate) peer: PeerExtractor,
+    pub(crate) control_plane: Box<str>,
+    pub(crate) disabled: Option<Variant>,
+    pub(crate) node_required: bool,
+    pub(crate) max_request_size: usize,
+    pub(crate) max_node_size: usize,
+    pub(crate) max_streams: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            observers: Observers::default(),
+            admission: None,
+            peer: PeerExtractor::default(),
+            control_plane: Box::default(),
+            disabled: None,
+            node_required: true,
+            max_request_size: 32 << 20,
+            max_node_size: 1 << 20,
+            max_streams: usize::MAX,
+        }
+    }
+}
+
+/// An [`XdsServer`] under construction.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use portolan_core::Source;
+/// use portolan_server::{Limits, SessionConfig, Variant, XdsServer};
+///
+/// fn server(source: Arc<dyn Source>) -> XdsServer {
+///     let session = SessionConfig::default().with_limits(Limits::default().with_names(50_000));
+///     XdsServer::builder(source)
+///         .with_session(session)
+///         .with_max_streams(20_000)
+///         .without_variant(Variant::Sotw)
+///         .build()
+/// }
+/// ```
+#[derive(Debug)]
+#[must_use]
+pub struct XdsServerBuilder {
+    source: Arc<dyn Source>,
+    session: SessionConfig,
+    config: Config,
+    ready: bool,
+}
+
+impl XdsServerBuilder {
+    pub(crate) fn new(source: Arc<dyn Source>) -> Self {
+        Self {
+            source,
+            session: SessionConfig::default(),
+            config: Config::default(),
+            ready: true,
+        }
+    }
+
+    /// The protocol's side: types, references, limits.
+    pub fn with_session(mut self, session: SessionConfig) -> Self {
+        self.session = session;
+        self
+    }
+
+    /// Adds an observer. Default: none.
+    pub fn with_callbacks(mut self, callbacks: Arc<dyn Callbacks>) -> Self {
+        self.config.observers.add(callbacks);
+        self
+    }
+
+    /// Who decides whether a stream is served. Default: every stream is.
+    pub fn with_admission(mut self, admission: Arc<dyn Admission>) -> Self {
+        self.config.admission = Some(admission);
+        self
+    }
+
+    /// How the peer is read from a request's extensions. Default: the address as tonic's transport knows it and,
+    /// with feature `tls-ring` or `tls-aws-lc`, the certificates that its TLS verified. Behind a transport of your
+    /// own, or for an identity such as a SPIFFE id, say here where it is found. A call for which this panics is
+    /// refused.
+    pub fn with_peer(
+        mut self,
+        extract: impl Fn(&http::Extensions) -> Peer + Send + Sync + 'static,
+    ) -> Self {
+        self.config.peer = PeerExtractor::new(extract);
+        self
+    }
+
+    /// The `control_plane.identifier` of responses, by which an operator sees which replica a client is connected to
+    /// (C-419). Default: none.
+    pub fn with_control_plane(mut self, identifier: impl Into<Box<str>>) -> Self {
+        self.config.control_plane = identifier.into();
+        self
+    }
+
+    /// Disables a variant of the protocol: its methods answer `UNIMPLEMENTED`, so that a client which is configured
+    /// for it fails instead of waiting. Default: both are served. Only one can be disabled; the last call counts.
+    pub fn without_variant(mut self, variant: Variant) -> Self {
+        self.config.disabled = Some(variant);
+        self
+    }
+
+    /// Whether a stream whose first request has no node is refused. Default: it is; otherwise it is served as the
+    /// node without an id (C-007).
+    pub fn with_node_required(mut self, on: bool) -> Self {
+        self.config.node_required = on;
+        self
+    }
+
+    /// Whether the server is ready when it is built. Default: it is. See [`XdsServer::set_ready`].
+    pub fn with_ready(mut self, on: bool) -> Self {
+        self.ready = on;
+        self
+    }
+
+    /// Most bytes of a request. Default 32 MiB: a reconnecting delta client lists all it has (C-423).
+    pub fn with_max_request_size(mut self, bytes: usize) -> Self {
+        self.config.max_request_size = bytes;
+        self
+    }
+
+    /// Most bytes of a node. Default 1 MiB: an Envoy's has 60 kB. Decoded, a node takes many times its size.
+    pub fn with_max_node_size(mut self, bytes: usize) -> Self {
+        self.config.max_node_size = bytes;
+        self
+    }
+
+    /// Most streams at a time; further ones are answered `RESOURCE_EXHAUSTED` (C-436). Default: no limit.
+    pub fn with_max_streams(mut self, max: usize) -> Self {
+        self.config.max_streams = max;
+        self
+    }
+
+    /// The finished server.
+    #[must_use]
+    pub fn build(self) -> XdsServer {
+        XdsServer::new(self.source, self.session, self.config, self.ready)
+    }
+}

@@ -1,0 +1,177 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use portolan_core::Source;
+use portolan_engine::SessionConfig;
+use tokio::sync::watch;
+use tonic::service::Routes;
+
+use crate::XdsServerBuilder;
+use crate::announcer::Announcer;
+use crate::config::Config;
+use crate::service::{Aggregated, DiscoveryService};
+use crate::shutdown::Drain;
+use crate::status::Rejection;
+
+/// Serves the discovery services from a [`Source`]. Cloning is cheap, and clones are one server.
+///
+/// It is not a listener: its services are added to a tonic server of your own, beside whatever else that serves. See
+/// the [crate's documentation](crate) for a whole program.
+///
+/// Streams run as tasks of the runtime on which their calls arrive.
+#[derive(Clone, Debug)]
+pub struct XdsServer(Arc<Shared>);
+
+/// What all streams of a server share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) session: Arc<SessionConfig>,
+    pub(crate) config: Config,
+    pub(crate) drain: Drain,
+    announcer: Announcer,
+    ready: AtomicBool,
+    streams: Arc<watch::Sender<usize>>,
+}
+
+impl XdsServer {
+    /// Starts a server that reads from `source`.
+    pub fn builder(source: Arc<dyn Source>) -> XdsServerBuilder {
+        XdsServerBuilder::new(source)
+    }
+
+    pub(crate) fn new(
+        source: Arc<dyn Source>,
+        session: SessionConfig,
+        config: Config,
+        ready: bool,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            source,
+            session: Arc::new(session),
+            config,
+            drain: Drain::new(),
+            announcer: Announcer::default(),
+            ready: AtomicBool::new(ready),
+            streams: Arc::new(watch::Sender::new(0)),
+        }))
+    }
+
+    /// The aggregated discovery service (ADS): all types on one stream.
+    #[must_use]
+    pub fn ads(&self) -> DiscoveryService<Aggregated> {
+        DiscoveryService::new(Arc::clone(&self.0))
+    }
+
+    /// All services, for [`Server::add_routes`](tonic::transport::server::Server::add_routes).
+    #[must_use]
+    pub fn routes(&self) -> Routes {
+        Routes::new(self.ads())
+    }
+
+    /// Number of open streams.
+    #[must_use]
+    pub fn streams(&self) -> usize {
+        *self.0.streams.borrow()
+    }
+
+    /// Says whether the server is ready. While it is not, new streams are answered `UNAVAILABLE`, so that clients try
+    /// another replica; streams that are open go on.
+    ///
+    /// A client whose group was not published yet waits without this. Use it where a server must not accept clients
+    /// at all before its sources have loaded (C-438).
+    pub fn set_ready(&self, on: bool) {
+        self.0.ready.store(on, Ordering::Release);
+    }
+
+    /// Ends all streams now and refuses new ones for good. Each is first sent what it is owed, for at most five
+    /// seconds if its client does not read. It ends with `OK`, or with `UNAVAILABLE` if it was never sent anything.
+    ///
+    /// Returns at once; [`drained`](Self::drained) waits for the end. See [`drain_after`](Self::drain_after) for why
+    /// a tonic server needs this to shut down.
+    pub fn drain(&self) {
+        self.drain_within(Duration::ZERO);
+    }
+
+    /// As [`drain`](Self::drain), but spreads the ends of the streams evenly over a window, so that the replicas to
+    /// which the clients turn are not asked for everything at once. Calling it again, or [`drain`](Self::drain),
+    /// starts another window for the streams that are left.
+    pub fn drain_within(&self, window: Duration) {
+        self.0.drain.start(window);
+    }
+
+    /// Waits until no stream is open.
+    pub async fn drained(&self) {
+        let mut streams = self.0.streams.subscribe();
+        // The sender is held by `self`, so this cannot fail.
+        let _ = streams.wait_for(|streams| *streams == 0).await;
+    }
+
+    /// Waits for a signal, then starts to [`drain`](Self::drain): what tonic's shutdown is to wait for.
+    ///
+    /// tonic's graceful shutdown stops accepting connections and then waits until every call has ended. Discovery
+    /// streams never end by themselves, so without this it waits for ever.
+    ///
+    /// ```no_run
+    /// use portolan_server::XdsServer;
+    /// use tonic::transport::Server;
+    ///
+    /// # async fn example(xds: XdsServer) -> Result<(), Box<dyn std::error::Error>> {
+    /// let interrupted = async {
+    ///     let _ = tokio::signal::ctrl_c().await;
+    /// };
+    /// Server::builder()
+    ///     .add_routes(xds.routes())
+    ///     .serve_with_shutdown("[::1]:18000".parse()?, xds.drain_after(interrupted))
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A client that does not read keeps its connection, and with it `serve_with_shutdown`, from ending. Where that
+    /// must not be, give the server a deadline from the signal on, and drop it when that has passed.
+    pub fn drain_after(
+        &self,
+        signal: impl Future<Output = ()> + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let server = self.clone();
+        async move {
+            signal.await;
+            server.drain();
+        }
+    }
+}
+
+impl Shared {
+    /// A place for one more stream, unless the server takes none.
+    pub(crate) fn take_place(&self) -> Result<Place, Rejection> {
+        if self.drain.has_started() {
+            return Err(Rejection::Draining);
+        }
+        if !self.ready.load(Ordering::Acquire) {
+            return Err(Rejection::NotReady);
+        }
+        let max = self.config.max_streams;
+        let taken = self.streams.send_if_modified(|streams| {
+            let free = *streams < max;
+            *streams += usize::from(free);
+            free
+        });
+        if !taken {
+            return Err(Rejection::TooManyStreams { max });
+        }
+        self.announcer.ensure_running(&self.source);
+        Ok(Place(Arc::clone(&self.streams)))
+    }
+}
+
+/// A stream's place among those that are counted; dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Place(Arc<watch::Sender<usize>>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.send_modify(|streams| *streams -= 1);
+    }
+}

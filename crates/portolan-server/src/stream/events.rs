@@ -1,0 +1,118 @@
+use portolan_core::{Delivery, DeliveryOutcome, Interest, Node, View};
+use portolan_engine::Event;
+
+use super::OpenStream;
+
+/// Tells an event to all that it concerns: the log, the source, the observers.
+pub(super) fn tell(stream: &OpenStream, node: &Node, view: &mut dyn View, event: &Event) {
+    log(event);
+    tell_source(stream, node, view, event);
+    stream.observe(|callbacks, stream| callbacks.event(stream, event));
+}
+
+fn tell_source(stream: &OpenStream, node: &Node, view: &mut dyn View, event: &Event) {
+    match event {
+        Event::Interest {
+            type_url,
+            added,
+            removed,
+            wildcard,
+        } => view.interest(&Interest::new(type_url, added, removed, *wildcard)),
+        Event::Acked {
+            type_url,
+            version,
+            generation,
+            ..
+        } => view.delivered(&Delivery::new(
+            stream.info.id(),
+            node,
+            type_url,
+            version,
+            *generation,
+            DeliveryOutcome::Acked,
+        )),
+        Event::Nacked {
+            type_url,
+            version,
+            generation,
+            message,
+            ..
+        } => view.delivered(&Delivery::new(
+            stream.info.id(),
+            node,
+            type_url,
+            version,
+            *generation,
+            DeliveryOutcome::Nacked(message),
+        )),
+        _ => {}
+    }
+}
+
+/// What an operator should see is a warning; the rest is for who follows a stream. What the client wrote is logged as
+/// a text, which subscribers escape.
+fn log(event: &Event) {
+    match event {
+        Event::Nacked {
+            type_url,
+            nonce,
+            version,
+            code,
+            message,
+            stale,
+            ..
+        } => {
+            tracing::warn!(type_url = type_url.as_str(), %nonce, %version, code, message, stale, "rejected")
+        }
+        Event::WildcardDropped { type_url } => {
+            tracing::warn!(
+                type_url = type_url.as_str(),
+                "the client named a resource, which ends its wildcard"
+            );
+        }
+        Event::UnsupportedVariant { type_url, variant } => {
+            tracing::warn!(
+                type_url = type_url.as_str(),
+                ?variant,
+                "the type does not exist in this variant"
+            );
+        }
+        Event::UnregisteredType { type_url } => {
+            tracing::info!(
+                type_url = type_url.as_str(),
+                "request for a type that is not registered"
+            );
+        }
+        Event::Acked {
+            type_url,
+            nonce,
+            version,
+            ..
+        } => tracing::debug!(type_url = type_url.as_str(), %nonce, %version, "accepted"),
+        Event::StaleNonce { type_url, nonce } => {
+            tracing::debug!(type_url = type_url.as_str(), nonce, "stale nonce");
+        }
+        Event::AssumedAccepted { type_url, nonce } => {
+            tracing::debug!(type_url = type_url.as_str(), %nonce, "not acknowledged; taken for accepted");
+        }
+        Event::UnreadTooLong { type_url, nonce } => {
+            tracing::debug!(type_url = type_url.as_str(), %nonce, "not acknowledged in time; going on");
+        }
+        Event::Interest {
+            type_url,
+            added,
+            removed,
+            wildcard,
+        } => {
+            let (added, removed) = (added.len(), removed.len());
+            tracing::debug!(
+                type_url = type_url.as_str(),
+                added,
+                removed,
+                wildcard,
+                "interest"
+            );
+        }
+        other => tracing::debug!(event = ?other),
+    }
+}

@@ -1,0 +1,14 @@
+//! The wire, through the public API alone.
+//!
+//! Most tests call the service as a transport would, without one: what is polled and when is then in the test's hand,
+//! and time is tokio's paused clock. Those in `loopback` go through tonic's client, HTTP/2 and TCP.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod client;
+mod lifecycle;
+mod loopback;
+mod observers;
+mod requests;
+mod responses;
+mod source;

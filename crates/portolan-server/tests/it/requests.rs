@@ -1,0 +1,271 @@
+//! What a client may send, and what becomes of it when it may not.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use portolan_core::{Refusal, RefusalKind};
+use portolan_server::{
+    Admission, AdmissionRequest, BoxFuture, Limits, SessionConfig, Variant, XdsServer,
+    XdsServerBuilder,
+};
+use portolan_types::envoy::service::discovery::v3::DiscoveryRequest;
+use tokio::sync::Notify;
+use tonic::Code;
+
+use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_clusters};
+use crate::source::TestSource;
+
+fn builder(source: &TestSource) -> XdsServerBuilder {
+    XdsServer::builder(Arc::new(source.clone()))
+}
+
+/// Sends `message` on a stream of its own, which must end with the status given, while another stream goes on.
+async fn assert_ends_alone(path: &str, message: Message<'_>, code: Code, text: &str) {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let session = SessionConfig::default().with_limits(Limits::default().with_names(10));
+    let xds = builder(&source)
+        .with_session(session)
+        .with_max_request_size(1000)
+        .with_max_node_size(100)
+        .build();
+    let mut good = Client::of_clusters(&xds, "good").await;
+    let first = good.response().await;
+    good.ack(&first);
+
+    let mut bad = Client::open(&xds, path).await;
+    match message {
+        Message::Framed(message) => bad.send_message(message),
+        Message::Raw(bytes) => bad.send_raw(Bytes::copy_from_slice(bytes)),
+    }
+    let ended = bad.ended().await;
+    assert_eq!((ended.code, &*ended.message), (code, text));
+    assert_eq!(ended.unread, 0);
+
+    source.publish(&[("a", b"2")]);
+    assert_eq!(bodies(&good.response().await), [b"2"]);
+    assert_eq!((xds.streams(), source.views()), (1, 1));
+}
+
+enum Message<'a> {
+    Framed(&'a [u8]),
+    Raw(&'a [u8]),
+}
+
+/// A request for `type_url` with these names, whatever their bytes.
+fn request(type_url: &str, names: &[&[u8]]) -> Vec<u8> {
+    let mut message = prost::Message::encode_to_vec(&DiscoveryRequest {
+        type_url: type_url.into(),
+        ..clusters("n")
+    });
+    for name in names {
+        message.extend([0x1a, u8::try_from(name.len()).unwrap()]);
+        message.extend_from_slice(name);
+    }
+    message
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_not_protobuf_ends_its_stream_alone() {
+    let text = "DiscoveryRequest is not valid protobuf: a number that is cut off at byte 0";
+    assert_ends_alone(
+        SOTW,
+        Message::Framed(b"\xff\xff"),
+        Code::InvalidArgument,
+        text,
+    )
+    .await;
+    let text = "DeltaDiscoveryRequest is not valid protobuf: a number that is cut off at byte 1";
+    assert_ends_alone(DELTA, Message::Framed(b"\x12"), Code::InvalidArgument, text).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn broken_framing_ends_its_stream_alone() {
+    let text = "the framing of the requests is broken: a message starts with an unknown flag";
+    let raw = Message::Raw(b"\x07\x00\x00\x00\x01x");
+    assert_ends_alone(SOTW, raw, Code::Internal, text).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_not_utf8_ends_its_stream_alone() {
+    let url = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
+    let text = format!("resource_names of a request for {url} is not valid UTF-8");
+    let message = request(url, &[b"\xff"]);
+    assert_ends_alone(
+        SOTW,
+        Message::Framed(&message),
+        Code::InvalidArgument,
+        &text,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_without_a_type_ends_its_stream_alone() {
+    let text = "type_url is empty; on an aggregated stream each request must name its type";
+    let message = request("", &[]);
+    assert_ends_alone(SOTW, Message::Framed(&message), Code::InvalidArgument, text).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_request_without_a_node_ends_its_stream_alone() {
+    let text = "the first request of the stream has no node; set one in the client's bootstrap";
+    assert_ends_alone(
+        SOTW,
+        Message::Framed(b"\x22\x01t"),
+        Code::InvalidArgument,
+        text,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_is_not_one_ends_its_stream_alone() {
+    let code = Code::InvalidArgument;
+    let text = "Node is not valid protobuf: failed to decode Protobuf message: \
+                NodeMessage.id: invalid string value: data is not UTF-8 encoded";
+    assert_ends_alone(SOTW, Message::Framed(b"\x12\x03\x0a\x01\xff"), code, text).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_exceeds_a_limit_ends_its_stream_alone_and_names_the_limit() {
+    let code = Code::ResourceExhausted;
+    let text = "the request has 1001 bytes, which exceeds the limit of 1000";
+    assert_ends_alone(SOTW, Message::Framed(&[0; 1001]), code, text).await;
+    let text = "the node has 101 bytes, which exceeds the limit of 100";
+    let node = [&b"\x12\x65"[..], &[0; 101]].concat();
+    assert_ends_alone(SOTW, Message::Framed(&node), code, text).await;
+    let text = "the request has more than 10 names";
+    let names = request("t", &[&b"x"[..]; 11]);
+    assert_ends_alone(SOTW, Message::Framed(&names), code, text).await;
+}
+
+/// Nothing that a client sends may keep the stream from being told of changes, or from being drained.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_floods_the_server_with_requests_is_served_and_drained() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = builder(&source).build();
+    let mut client = Client::flooding(&xds, &clusters("n")).await;
+    assert_eq!(bodies(&client.response().await), [b"1"]);
+    source.publish(&[("a", b"2")]);
+    assert_eq!(bodies(&client.response().await), [b"2"]);
+    xds.drain();
+    assert_eq!(client.ended().await.code, Code::Ok);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_may_serve_nodes_that_say_nothing_of_themselves() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = builder(&source).with_node_required(false).build();
+    let mut client = Client::open(&xds, SOTW).await;
+    client.send(&DiscoveryRequest {
+        node: None,
+        ..clusters("")
+    });
+    assert_eq!(bodies(&client.response().await), [b"1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn methods_that_are_not_served_are_unimplemented() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = builder(&source).without_variant(Variant::Sotw).build();
+    for path in [
+        SOTW,
+        "/envoy.service.discovery.v3.AggregatedDiscoveryService/FetchAggregatedResources",
+        "/envoy.service.discovery.v2.AggregatedDiscoveryService/StreamAggregatedResources",
+        "/",
+    ] {
+        let ended = Client::open(&xds, path).await.ended().await;
+        assert_eq!(ended.code, Code::Unimplemented, "{path}");
+    }
+    let mut delta = Client::open(&xds, DELTA).await;
+    delta.send(&delta_clusters("n"));
+    delta.frame().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn compressed_requests_are_refused_and_the_client_told_what_is_accepted() {
+    let xds = builder(&TestSource::default()).build();
+    let mut client = Client::open_with(&xds, SOTW, |r| r.header("grpc-encoding", "gzip")).await;
+    assert_eq!(client.headers["grpc-accept-encoding"], "identity");
+    assert_eq!(client.ended().await.code, Code::Unimplemented);
+}
+
+/// Waits to be told, then refuses whom the headers do not vouch for.
+#[derive(Debug, Default)]
+struct Gate {
+    asked: Notify,
+    decide: Notify,
+}
+
+impl Admission for Gate {
+    fn admit<'a>(&'a self, request: AdmissionRequest<'a>) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(async move {
+            self.asked.notify_one();
+            self.decide.notified().await;
+            assert!(!request.node().raw().is_empty());
+            match request.headers().get("x-allow") {
+                Some(allow) if allow == request.node().id() => Ok(()),
+                _ => Err(Refusal::new(RefusalKind::Unauthenticated, "who are you?")),
+            }
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_not_admitted_is_sent_no_byte_and_leaves_nothing() {
+    for path in [SOTW, DELTA] {
+        let source = TestSource::with_clusters(&[("a", b"1")]);
+        let gate = Arc::new(Gate::default());
+        let xds = builder(&source).with_admission(gate.clone()).build();
+        let mut client = Client::open(&xds, path).await;
+        match path {
+            SOTW => client.send(&clusters("n")),
+            _ => client.send(&delta_clusters("n")),
+        }
+        gate.asked.notified().await;
+        client.assert_quiet().await;
+        gate.decide.notify_one();
+        let ended = client.ended().await;
+        assert_eq!(ended.code, Code::Unauthenticated);
+        assert_eq!(ended.message, "who are you?");
+        assert_eq!(ended.unread, 0);
+        xds.drained().await;
+        assert_eq!(source.state().opened, 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_admitted_is_served() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let gate = Arc::new(Gate::default());
+    gate.decide.notify_one();
+    let xds = builder(&source).with_admission(gate).build();
+    let mut client = Client::open_with(&xds, SOTW, |r| r.header("x-allow", "n")).await;
+    client.send(&clusters("n"));
+    assert_eq!(bodies(&client.response().await), [b"1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_ends_the_wait_for_admission() {
+    let gate = Arc::new(Gate::default());
+    let xds = builder(&TestSource::default())
+        .with_admission(gate.clone())
+        .build();
+    let client = Client::of_clusters(&xds, "n").await;
+    gate.asked.notified().await;
+    drop(client);
+    xds.drained().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_the_source_is_the_stream_s_status() {
+    let source = TestSource::default();
+    source.state().refusal = Some(Refusal::unavailable("no group yet"));
+    let xds = builder(&source).build();
+    let mut client = Client::of_clusters(&xds, "n").await;
+    let ended = client.ended().await;
+    assert_eq!(
+        (ended.code, &*ended.message),
+        (Code::Unavailable, "no group yet")
+    );
+}

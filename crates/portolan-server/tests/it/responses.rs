@@ -1,0 +1,144 @@
+//! What is sent, and when it is computed.
+
+use bytes::Bytes;
+use portolan_core::well_known;
+use portolan_server::XdsServer;
+use portolan_types::envoy::service::discovery::v3::DeltaDiscoveryResponse;
+use std::sync::Arc;
+
+use crate::client::{Client, DELTA, bodies, clusters, delta_clusters};
+use crate::source::TestSource;
+
+fn server(source: &TestSource) -> XdsServer {
+    XdsServer::builder(Arc::new(source.clone())).build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn state_of_the_world_is_answered_and_pushed() {
+    let source = TestSource::with_clusters(&[("a", b"1"), ("b", b"1")]);
+    let xds = server(&source);
+    let mut client = Client::of_clusters(&xds, "n").await;
+    let first = client.response().await;
+    assert_eq!(first.type_url, well_known::CLUSTER.as_str());
+    assert_eq!(first.resources[0].type_url, first.type_url);
+    assert_eq!(bodies(&first), [b"1", b"1"]);
+    client.ack(&first);
+    client.assert_quiet().await;
+
+    source.publish(&[("a", b"2"), ("b", b"1")]);
+    let second = client.response().await;
+    assert_eq!(bodies(&second), [b"2", b"1"]);
+    assert_ne!(second.nonce, first.nonce);
+    assert_ne!(second.version_info, first.version_info);
+}
+
+#[tokio::test(start_paused = true)]
+async fn delta_is_answered_and_names_what_is_missing() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = server(&source);
+    let mut client = Client::open(&xds, DELTA).await;
+    let mut request = delta_clusters("n");
+    request.resource_names_subscribe = vec!["a".into(), "missing".into()];
+    client.send(&request);
+    let response: DeltaDiscoveryResponse = client.message().await;
+    assert_eq!(response.type_url, well_known::CLUSTER.as_str());
+    assert_eq!(response.resources[0].name, "a");
+    assert_eq!(
+        &*response.resources[0].resource.as_ref().unwrap().value,
+        b"1"
+    );
+    assert_eq!(response.removed_resources, ["missing"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_said_before_something_was_published() {
+    let source = TestSource::default();
+    let xds = server(&source);
+    let mut client = Client::of_clusters(&xds, "n").await;
+    client.assert_quiet().await;
+    source.publish(&[("a", b"1")]);
+    assert_eq!(bodies(&client.response().await), [b"1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_gets_the_newest_and_holds_nobody_up() {
+    let source = TestSource::with_clusters(&[("a", b"0")]);
+    let xds = server(&source);
+    let mut slow = Client::of_clusters(&xds, "slow").await;
+    let mut quick = Client::of_clusters(&xds, "quick").await;
+    for body in [&b"1"[..], b"2", b"3", b"4"] {
+        source.publish(&[("a", body)]);
+        let response = loop {
+            let response = quick.response().await;
+            quick.ack(&response);
+            if bodies(&response) == [body] {
+                break response;
+            }
+        };
+        assert_eq!(bodies(&response), [body]);
+    }
+    let first = slow.response().await;
+    assert_eq!(bodies(&first), [b"4"]);
+    slow.ack(&first);
+    slow.assert_quiet().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_are_sent_the_same_bytes_not_copies() {
+    let source = TestSource::with_clusters(&[("a", &[b'x'; 20_000]), ("b", &[b'y'; 20_000])]);
+    let xds = server(&source);
+    let mut shared: Vec<(*const u8, usize)> = Vec::new();
+    for node in ["n1", "n2"] {
+        let mut client = Client::of_clusters(&xds, node).await;
+        let head = client.frame().await.into_data().unwrap();
+        assert!(head.len() < 200, "this stream's own fields: {head:?}");
+        let resources: Bytes = client.frame().await.into_data().unwrap();
+        assert!(resources.len() > 40_000);
+        shared.push((resources.as_ptr(), resources.len()));
+        client.assert_quiet().await;
+    }
+    assert_eq!(shared[0], shared[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn responses_name_the_control_plane_if_it_has_a_name() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let named = XdsServer::builder(Arc::new(source.clone()))
+        .with_control_plane("cp-1")
+        .build();
+    let mut client = Client::of_clusters(&named, "n").await;
+    let control_plane = client.response().await.control_plane;
+    assert_eq!(control_plane.unwrap().identifier, "cp-1");
+    let mut client = Client::of_clusters(&server(&source), "n").await;
+    assert!(client.response().await.control_plane.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_source_hears_of_interest_and_of_what_became_of_responses() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = server(&source);
+    let mut client = Client::of_clusters(&xds, "n").await;
+    let first = client.response().await;
+    client.ack(&first);
+    client.assert_quiet().await;
+    source.publish(&[("a", b"2")]);
+    let second = client.response().await;
+    let mut rejection = clusters("n");
+    rejection.version_info = first.version_info;
+    rejection.response_nonce = second.nonce;
+    rejection.error_detail = Some(portolan_types::google::rpc::Status {
+        message: "bad cluster".into(),
+        ..Default::default()
+    });
+    client.send(&rejection);
+    client.assert_quiet().await;
+    let told = source.state().told.clone();
+    let expected = [
+        "interest [] wildcard=true",
+        "1 sent",
+        "1 acked",
+        "2 sent",
+        "2 nacked bad cluster",
+    ];
+    assert_eq!(told, expected);
+}
