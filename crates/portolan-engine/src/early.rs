@@ -24,14 +24,12 @@ impl Default for Early {
 }
 
 impl Early {
-    /// Notes names until there are too many to note.
-    pub(crate) fn note<'a>(&mut self, names: impl Iterator<Item = &'a Name>) {
-        for name in names {
-            match self {
-                Self::Names(noted) if noted.len() < MAX_NAMES => noted.push(name.clone()),
-                Self::Names(_) => *self = Self::Everything,
-                Self::Everything => return,
-            }
+    /// Notes a name, as long as there are not too many.
+    pub(crate) fn note(&mut self, name: &Name) {
+        match self {
+            Self::Names(noted) if noted.len() < MAX_NAMES => noted.push(name.clone()),
+            Self::Names(_) => *self = Self::Everything,
+            Self::Everything => {}
         }
     }
 }
@@ -48,9 +46,9 @@ mod tests {
             .map(|i| Name::from(format!("{i}")))
             .collect();
         let mut early = Early::default();
-        early.note(names[..MAX_NAMES].iter());
+        names[..MAX_NAMES].iter().for_each(|name| early.note(name));
         assert!(matches!(&early, Early::Names(noted) if noted.len() == MAX_NAMES));
-        early.note(names[MAX_NAMES..].iter());
+        early.note(&names[MAX_NAMES]);
         assert!(matches!(early, Early::Everything));
     }
 }

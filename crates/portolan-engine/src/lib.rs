@@ -22,6 +22,7 @@ mod error;
 mod escape;
 mod event;
 mod fingerprint;
+mod introduced;
 mod known;
 mod message;
 mod name_set;

@@ -10,6 +10,8 @@ pub(crate) struct Owed {
     pub(crate) wildcard: bool,
     /// Every subscribed name.
     pub(crate) all_names: bool,
+    /// Every subscribed name, and be it that none exists: a client that brings a version has something.
+    pub(crate) even_nothing: bool,
     /// These names.
     pub(crate) names: BTreeMap<Name, Why>,
     /// Nothing, where the client has this version already: a pure wildcard that reconnects (C-086).

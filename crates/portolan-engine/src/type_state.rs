@@ -3,6 +3,7 @@ use core::time::Duration;
 use portolan_core::{ResourceType, SotwMode, TypeUrl};
 
 use crate::early::Early;
+use crate::introduced::Introduced;
 use crate::known::Known;
 use crate::owed::Owed;
 use crate::subscription::Subscription;
@@ -22,6 +23,8 @@ pub(crate) struct TypeState {
     pub(crate) pace: Pace,
     /// What the type that this one re-answers must be told when it is asked for.
     pub(crate) early: Early,
+    /// What of that type its own responses were the first to mention.
+    pub(crate) introduced: Introduced,
     /// Whether a request of the type was seen.
     pub(crate) begun: bool,
 }
@@ -37,6 +40,7 @@ impl TypeState {
             suspects: Suspects::new(max_unacked),
             pace: Pace::default(),
             early: Early::default(),
+            introduced: Introduced::default(),
             begun: false,
         }
     }
@@ -60,8 +64,8 @@ impl TypeState {
 }
 
 /// Keeps responses with changes from piling up at a client that does not read: one waits while the previous one of
-/// its type is unread. It is read when it, or anything sent later on the stream, was acknowledged or rejected: a
-/// stream is ordered.
+/// its type is unread. It is read when it, or anything sent later on the stream, was acknowledged or rejected, since a
+/// stream is ordered; or when the client asks for a name that it was the first to mention.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     /// The newest response with changes, and when it was sent.

@@ -55,18 +55,15 @@ fn in_doubt(state: &TypeState, changes: &Changes, resources: &Selection) -> (Sel
     )
 }
 
-/// A wildcard is owed an answer though there is nothing; names only where one of them exists.
+/// A wildcard is owed an answer though there is nothing; so are names on a new stream, if the client has something of
+/// the type, which would be deleted by leaving it out (C-126). Other names are owed one only where one of them exists.
 fn is_owed(state: &TypeState, set: &ResourceSet) -> bool {
-    let owed = &state.owed;
-    let asked = owed.names.iter().filter(|(_, why)| **why == Why::Asked);
+    let (owed, names) = (&state.owed, state.subscription.names());
+    let mut asked = owed.names.iter().filter(|(_, why)| **why == Why::Asked);
     owed.wildcard
-        || (owed.all_names
-            && state
-                .subscription
-                .names()
-                .iter()
-                .any(|name| set.contains(name)))
-        || asked.map(|(name, _)| name).any(|name| set.contains(name))
+        || (owed.all_names && owed.even_nothing && !names.is_empty())
+        || (owed.all_names && names.iter().any(|name| set.contains(name)))
+        || asked.any(|(name, _)| set.contains(name))
 }
 
 fn everything(state: &TypeState, set: &ResourceSet) -> Selection {

@@ -53,6 +53,7 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     if fresh {
         let wildcard = state.subscription.is_wildcard();
         state.owed.everything(wildcard);
+        state.owed.even_nothing = !request.version.is_empty();
         let reconnects = first && state.subscription.is_pure_wildcard();
         if reconnects && !request.version.is_empty() {
             state.owed.unless_at = Some(request.version);
@@ -60,6 +61,7 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     } else {
         owe_newly_named(state, &change);
     }
+    note_read(session, at, &change.added);
     tell_interest(session, at, change);
     Ok(())
 }
@@ -138,8 +140,19 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
     } else {
         owe_delta(state, &change);
     }
+    note_read(session, at, &change.added);
     tell_interest(session, at, change);
     check_owed(session, at)
+}
+
+/// A client that asks for what only a response told it of has read that response.
+fn note_read(session: &mut Session, at: usize, added: &[Name]) {
+    let url = session.types[at].url().clone();
+    let parents = session.types.iter_mut();
+    let mut parents = parents.filter(|state| state.resource_type.reanswers() == Some(&url));
+    if let Some(nonce) = parents.find_map(|parent| parent.introduced.read_by(added)) {
+        session.note_read(nonce);
+    }
 }
 
 /// What a client must be told of a type that it asks for the first time, whatever it has. Endpoints that are asked for

@@ -1,5 +1,6 @@
 //! Answers the types one after the other, in rank order, from one publication.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -118,7 +119,7 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
             nonce: oldest.sent.nonce,
         });
     }
-    owe_children(session, at, &answer.fresh);
+    owe_children(session, at, &answer.fresh, nonce);
     Response {
         variant: session.variant,
         type_url,
@@ -133,26 +134,29 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
 }
 
 /// What new or changed resources refer to is answered again behind them, where the stream subscribes it.
-fn owe_children(session: &mut Session, at: usize, fresh: &Selection) {
-    if !session.config.reanswers() {
-        return;
-    }
+fn owe_children(session: &mut Session, at: usize, fresh: &Selection, nonce: Nonce) {
     let Some(child) = session.types[at].resource_type.reanswers().cloned() else {
         return;
     };
-    let references = session.config.references();
-    let facts = fresh.iter().map(|resource| resource.facts(references));
+    let config = Arc::clone(&session.config);
+    let facts = fresh
+        .iter()
+        .map(|resource| resource.facts(config.references()));
     let names = facts.flat_map(|facts| facts.references_to(&child));
     let Some(child) = session.types.iter().position(|state| *state.url() == child) else {
-        if session.variant == Variant::Delta {
-            session.types[at].early.note(names);
+        for name in names {
+            session.types[at].introduced.note(name, nonce);
+            if session.variant == Variant::Delta && config.reanswers() {
+                session.types[at].early.note(name);
+            }
         }
         return;
     };
-    let state = &mut session.types[child];
     for name in names {
-        if state.subscription.covers_name(name) {
-            state.owed.reanswer(name.clone());
+        if !session.types[child].subscription.covers_name(name) {
+            session.types[at].introduced.note(name, nonce);
+        } else if config.reanswers() {
+            session.types[child].owed.reanswer(name.clone());
         }
     }
     // A child of lower rank had its place in this turn already.
