@@ -34,6 +34,9 @@ pub trait Callbacks: Debug + Send + Sync {
     /// A stream was opened. Its node is not known yet.
     fn stream_opened(&self, _stream: &StreamInfo) {}
 
+    /// A stream was admitted and belongs to its node, and is about to be served.
+    fn stream_admitted(&self, _stream: &StreamInfo) {}
+
     /// A stream ended. Called exactly once for each that was opened, however it ended (C-018).
     fn stream_closed(&self, _stream: &StreamInfo, _reason: &CloseReason) {}
 

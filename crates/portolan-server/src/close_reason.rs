@@ -1,3 +1,5 @@
+use std::fmt;
+
 use portolan_core::Refusal;
 use portolan_engine::ProtocolError;
 
@@ -36,6 +38,24 @@ pub enum CloseReason {
     Panicked,
     /// The runtime was shut down under the stream.
     Aborted,
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HalfClosed => f.write_str("the client ended the stream"),
+            Self::Gone => f.write_str("the client is gone"),
+            Self::Unreadable(error) => write!(f, "unreadable request: {error}"),
+            Self::NoNode => f.write_str("the first request has no node"),
+            Self::Protocol(error) => error.fmt(f),
+            Self::NotAdmitted(refusal) => write!(f, "not admitted: {refusal}"),
+            Self::NoSource(refusal) => write!(f, "refused by the source: {refusal}"),
+            Self::Drained { .. } => f.write_str("the server is being drained"),
+            Self::ResponseTooLong { len } => write!(f, "a response of {len} bytes is too long"),
+            Self::Panicked => f.write_str("a panic while the stream was served"),
+            Self::Aborted => f.write_str("the runtime was shut down"),
+        }
+    }
 }
 
 impl From<RequestError> for CloseReason {

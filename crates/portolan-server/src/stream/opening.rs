@@ -49,6 +49,7 @@ pub(super) async fn open(
         .source
         .open(&node, stream.info.peer(), waker)
         .map_err(CloseReason::NoSource)?;
+    stream.observe(|callbacks, stream| callbacks.stream_admitted(stream));
     let config = Arc::clone(&stream.server.session);
     Ok(Opened {
         session: Session::new(call.variant, call.scope.clone(), config),

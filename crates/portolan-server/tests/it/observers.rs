@@ -31,6 +31,10 @@ impl Callbacks for Journal {
         self.write(stream, "opened");
     }
 
+    fn stream_admitted(&self, stream: &StreamInfo) {
+        self.write(stream, "admitted");
+    }
+
     fn stream_closed(&self, stream: &StreamInfo, reason: &CloseReason) {
         let reason = match reason {
             CloseReason::NotAdmitted(_) | CloseReason::NoSource(_) => "refused".to_owned(),
@@ -76,6 +80,10 @@ impl Callbacks for Panics {
         panic!("opened");
     }
 
+    fn stream_admitted(&self, _: &StreamInfo) {
+        panic!("admitted");
+    }
+
     fn stream_closed(&self, _: &StreamInfo, _: &CloseReason) {
         panic!("closed");
     }
@@ -112,6 +120,7 @@ async fn observers_hear_everything_in_order() {
     xds.drained().await;
     let expected = [
         "? opened".to_owned(),
+        "n admitted".to_owned(),
         "n request names=0 nonce=\"\"".to_owned(),
         format!("n response {} resources=1 Owed", first.nonce),
         format!("n request names=0 nonce={:?}", first.nonce),
