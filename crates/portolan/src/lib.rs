@@ -1,0 +1,49 @@
+//! An embeddable xDS control plane.
+//!
+//! You have proxies (Envoy) or gRPC clients that ask a management server for their configuration, and a source of
+//! truth of your own. Implement [`Translator`](translator::Translator), which turns your model into resources, and
+//! add the services to your own tonic server; everything between those two is here. See [`ControlPlane`] for a whole
+//! program.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | [`core`] | the vocabulary: resources, snapshots, nodes, and the traits between the parts |
+//! | [`resources`] | Envoy's messages as resources; builders for the usual ones |
+//! | [`translator`] | from your model to published snapshots: debounced, guarded, last good kept |
+//! | [`cache`] | a snapshot per group of nodes |
+//! | [`server`] | the gRPC services, callbacks, admission, shutdown |
+//! | [`engine`] | the protocol itself, without I/O |
+//! | [`types`] | the generated messages and gRPC stubs |
+//!
+//! The [`prelude`] has what most programs use.
+//!
+//! # Features
+//! | feature | adds |
+//! |---|---|
+//! | `tls-ring`, `tls-aws-lc` | the peer's certificates, from connections that tonic's own TLS accepted |
+//! | `full-types` | all messages of the xDS APIs; by default only those of a usual configuration |
+
+mod control_plane;
+
+pub use control_plane::ControlPlane;
+pub use portolan_cache as cache;
+pub use portolan_core as core;
+pub use portolan_engine as engine;
+pub use portolan_resources as resources;
+pub use portolan_server as server;
+pub use portolan_translator as translator;
+pub use portolan_types as types;
+
+/// What most programs use.
+pub mod prelude {
+    pub use portolan_cache::SnapshotCache;
+    pub use portolan_core::{
+        Node, NodeHash, NodeId, Peer, Refusal, Resource, ResourceError, Snapshot, SnapshotBuilder,
+        well_known,
+    };
+    pub use portolan_resources::{AddTyped, TypedResource, build};
+    pub use portolan_server::{Admission, Callbacks, XdsServer};
+    pub use portolan_translator::{Publisher, Translator};
+
+    pub use crate::ControlPlane;
+}

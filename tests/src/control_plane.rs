@@ -1,0 +1,139 @@
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use portolan::cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
+use portolan::core::{NodeId, Snapshot, SnapshotBuilder, TypeUrl};
+use portolan::resources::EnvoyReferences;
+use portolan::server::{SessionConfig, XdsServer};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+
+use crate::{Recorder, TestError};
+
+/// A control plane in this process that serves one group of nodes and records what happens.
+#[derive(Debug)]
+pub struct TestControlPlane {
+    group: String,
+    writer: SnapshotCacheWriter<String>,
+    recorder: Arc<Recorder>,
+    address: SocketAddr,
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Result<(), tonic::transport::Error>>,
+}
+
+impl TestControlPlane {
+    /// Starts on a free port; nodes with the id `group` are served what is published.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub async fn start(group: &str) -> Result<Self, TestError> {
+        let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
+        let recorder = Arc::new(Recorder::default());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let running = Some(serve(listener, reader, &recorder));
+        Ok(Self {
+            group: group.to_owned(),
+            writer,
+            recorder,
+            address,
+            running,
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What happened on its streams, also before a restart.
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Publishes a rebuilt snapshot.
+    ///
+    /// # Errors
+    /// As `fill` says.
+    pub fn publish<E>(
+        &self,
+        fill: impl FnOnce(&mut SnapshotBuilder) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut builder = match self.writer.get(&self.group) {
+            Some(previous) => Snapshot::builder_from(&previous),
+            None => Snapshot::builder(),
+        };
+        fill(&mut builder)?;
+        let _ = self.writer.set(&self.group, builder.build());
+        Ok(())
+    }
+
+    /// The version that clients are shown for a type.
+    #[must_use]
+    pub fn version(&self, type_url: &TypeUrl) -> Option<String> {
+        let snapshot = self.writer.get(&self.group)?;
+        Some(snapshot.version_info(type_url).to_string())
+    }
+
+    /// Ends all streams and connections, waits a moment, and starts again as a new process would: with a cache of its
+    /// own, filled with the same resources made anew.
+    ///
+    /// # Errors
+    /// The port is taken.
+    pub async fn restart(
+        &mut self,
+        pause: Duration,
+        fill: impl FnOnce(&mut SnapshotBuilder) -> Result<(), TestError>,
+    ) -> Result<(), TestError> {
+        if let Some(running) = self.running.take() {
+            let _ = running.stop.send(());
+            running.task.await??;
+        }
+        tokio::time::sleep(pause).await;
+        let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
+        let mut builder = Snapshot::builder();
+        fill(&mut builder)?;
+        let _ = writer.set(&self.group, builder.build());
+        self.writer = writer;
+        let listener = TcpListener::bind(self.address).await?;
+        self.running = Some(serve(listener, reader, &self.recorder));
+        Ok(())
+    }
+}
+
+impl Drop for TestControlPlane {
+    fn drop(&mut self) {
+        if let Some(running) = &self.running {
+            running.task.abort();
+        }
+    }
+}
+
+fn serve(
+    listener: TcpListener,
+    reader: SnapshotCacheReader<NodeId>,
+    recorder: &Arc<Recorder>,
+) -> Running {
+    let session = SessionConfig::default().with_references(Arc::new(EnvoyReferences::default()));
+    let xds = XdsServer::builder(Arc::new(reader))
+        .with_session(session)
+        .with_callbacks(Arc::<Recorder>::clone(recorder))
+        .build();
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let (stop, stopped) = oneshot::channel();
+    let shutdown = xds.drain_after(async { drop(stopped.await) });
+    let router = Server::builder().add_routes(xds.routes());
+    let task = tokio::spawn(router.serve_with_incoming_shutdown(incoming, shutdown));
+    Running { stop, task }
+}

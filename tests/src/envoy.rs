@@ -1,0 +1,214 @@
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+use crate::{TestError, eventually, get};
+
+/// How an Envoy talks to its control plane.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Bootstrap {
+    /// Incremental instead of state of the world.
+    pub delta: bool,
+    /// Envoy's newer implementation of both variants, which asks differently.
+    pub unified_mux: bool,
+}
+
+impl Bootstrap {
+    /// A variant in one of Envoy's two implementations.
+    #[must_use]
+    pub const fn new(delta: bool, unified_mux: bool) -> Self {
+        Self { delta, unified_mux }
+    }
+
+    /// A name for reports.
+    #[must_use]
+    pub fn name(self) -> String {
+        let variant = if self.delta { "delta" } else { "sotw" };
+        let mux = if self.unified_mux {
+            ", unified mux"
+        } else {
+            ""
+        };
+        format!("ADS {variant}{mux}")
+    }
+
+    fn yaml(self, node: &str, server: SocketAddr) -> String {
+        let api_type = if self.delta { "DELTA_GRPC" } else { "GRPC" };
+        let unified = self.unified_mux;
+        let (host, port) = (server.ip(), server.port());
+        format!(
+            "\
+node: {{ id: {node}, cluster: tests }}
+admin:
+  address: {{ socket_address: {{ address: 127.0.0.1, port_value: 0 }} }}
+layered_runtime:
+  layers:
+  - name: static
+    static_layer:
+      envoy.reloadable_features.unified_mux: {unified}
+  - name: admin
+    admin_layer: {{}}
+dynamic_resources:
+  ads_config:
+    api_type: {api_type}
+    transport_api_version: V3
+    set_node_on_first_message_only: true
+    grpc_services:
+    - envoy_grpc:
+        cluster_name: control_plane
+        retry_policy: {{ retry_back_off: {{ base_interval: 0.1s, max_interval: 0.5s }} }}
+  cds_config: {{ resource_api_version: V3, ads: {{}} }}
+  lds_config: {{ resource_api_version: V3, ads: {{}} }}
+static_resources:
+  clusters:
+  - name: control_plane
+    connect_timeout: 1s
+    typed_extension_protocol_options:
+      envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
+        \"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
+        explicit_http_config: {{ http2_protocol_options: {{}} }}
+    load_assignment:
+      cluster_name: control_plane
+      endpoints:
+      - lb_endpoints:
+        - endpoint:
+            address: {{ socket_address: {{ address: {host}, port_value: {port} }} }}
+"
+        )
+    }
+}
+
+/// A real Envoy. Killed when dropped.
+#[derive(Debug)]
+pub struct Envoy {
+    admin: SocketAddr,
+    log: PathBuf,
+    process: Child,
+    _directory: TempDir,
+}
+
+/// What an Envoy holds, by its own account.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Held {
+    /// Clusters in use.
+    pub active: BTreeSet<String>,
+    /// Clusters that wait for something before they can be used; a changed one is also active in its old form.
+    pub warming: BTreeSet<String>,
+    /// The configuration of the clusters in use.
+    pub clusters: Vec<Value>,
+}
+
+impl Envoy {
+    /// Starts the program at `path` as node `node` of the control plane at `server`.
+    ///
+    /// # Errors
+    /// It does not start, or its admin interface does not answer within ten seconds.
+    pub async fn start(
+        path: &Path,
+        bootstrap: Bootstrap,
+        node: &str,
+        server: SocketAddr,
+    ) -> Result<Self, TestError> {
+        let directory = TempDir::with_prefix("portolan-envoy-")?;
+        let file = |name: &str| directory.path().join(name);
+        let (config, admin_file, log) = (file("envoy.yaml"), file("admin"), file("log"));
+        std::fs::write(&config, bootstrap.yaml(node, server))?;
+        let process = Command::new(path)
+            .arg("-c")
+            .arg(&config)
+            .arg("--admin-address-path")
+            .arg(&admin_file)
+            .arg("--log-path")
+            .arg(&log)
+            .args([
+                "--concurrency",
+                "1",
+                "--disable-hot-restart",
+                "--drain-time-s",
+                "1",
+            ])
+            .args(["--log-level", "warning"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        let admin = eventually("the admin interface", Duration::from_secs(10), || async {
+            let text = std::fs::read_to_string(&admin_file)?;
+            let address: SocketAddr = text.trim().parse()?;
+            get(address, "/server_info").await?;
+            Ok::<_, TestError>(address)
+        });
+        let admin = admin.await.map_err(|e| format!("{e}\n{}", read(&log)))?;
+        Ok(Self {
+            admin,
+            log,
+            process,
+            _directory: directory,
+        })
+    }
+
+    /// What it holds now.
+    ///
+    /// # Errors
+    /// The admin interface does not answer.
+    pub async fn held(&self) -> Result<Held, TestError> {
+        let dump: Value = serde_json::from_str(&get(self.admin, "/config_dump").await?.body)?;
+        let mut held = Held::default();
+        for config in dump["configs"].as_array().into_iter().flatten() {
+            held.active
+                .extend(names(&config["dynamic_active_clusters"], "cluster"));
+            held.warming
+                .extend(names(&config["dynamic_warming_clusters"], "cluster"));
+            let clusters = config["dynamic_active_clusters"]
+                .as_array()
+                .into_iter()
+                .flatten();
+            held.clusters
+                .extend(clusters.map(|entry| entry["cluster"].clone()));
+        }
+        Ok(held)
+    }
+
+    /// One of its counters or gauges.
+    ///
+    /// # Errors
+    /// The admin interface does not answer, or there is no such number.
+    pub async fn stat(&self, name: &str) -> Result<u64, TestError> {
+        let reply = get(self.admin, &format!("/stats?filter=^{name}$")).await?;
+        let value = reply
+            .body
+            .trim()
+            .rsplit_once(": ")
+            .map(|(_, value)| value.parse());
+        Ok(value.ok_or_else(|| format!("no stat {name}"))??)
+    }
+
+    /// What it wrote into its log.
+    #[must_use]
+    pub fn log(&self) -> String {
+        read(&self.log)
+    }
+
+    /// Whether the process still runs.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
+    }
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn names<'a>(entries: &'a Value, field: &'a str) -> impl Iterator<Item = String> + 'a {
+    let entries = entries.as_array().into_iter().flatten();
+    entries.filter_map(move |entry| Some(entry[field]["name"].as_str()?.to_owned()))
+}

@@ -1,0 +1,149 @@
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use portolan::core::{Node, ResourceTypes};
+use portolan::server::{Callbacks, CloseReason, Event, ResponseInfo, StreamInfo};
+
+/// Something that happened on a stream. Types are given by their short names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Recorded {
+    /// A response was sent.
+    #[non_exhaustive]
+    Response {
+        /// The stream.
+        stream: u64,
+        /// The type.
+        kind: String,
+        /// Number of resources in it.
+        resources: usize,
+        /// Number of names that it says are gone.
+        removed: usize,
+    },
+    /// A response was accepted.
+    #[non_exhaustive]
+    Acked {
+        /// The stream.
+        stream: u64,
+        /// The type.
+        kind: String,
+    },
+    /// A response was rejected.
+    #[non_exhaustive]
+    Nacked {
+        /// The stream.
+        stream: u64,
+        /// The type.
+        kind: String,
+        /// The client's reason.
+        message: String,
+    },
+    /// A stream was admitted.
+    #[non_exhaustive]
+    Opened {
+        /// The stream.
+        stream: u64,
+        /// Id of its node.
+        node: String,
+    },
+    /// A stream ended.
+    #[non_exhaustive]
+    Closed {
+        /// The stream.
+        stream: u64,
+    },
+}
+
+/// Writes down what happens on all streams of a server.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    types: ResourceTypes,
+    log: Mutex<Vec<Recorded>>,
+}
+
+impl Recorder {
+    /// What happened since `mark` events had been recorded.
+    #[must_use]
+    pub fn since(&self, mark: usize) -> Vec<Recorded> {
+        self.log().get(mark..).unwrap_or_default().to_vec()
+    }
+
+    /// How many events were recorded.
+    #[must_use]
+    pub fn mark(&self) -> usize {
+        self.log().len()
+    }
+
+    /// Number of responses of a type since a mark.
+    #[must_use]
+    pub fn responses(&self, of: &str, mark: usize) -> usize {
+        let is_response =
+            |e: &&Recorded| matches!(e, Recorded::Response { kind, .. } if kind == of);
+        self.since(mark).iter().filter(is_response).count()
+    }
+
+    /// Number of resources sent of a type since a mark.
+    #[must_use]
+    pub fn resources(&self, of: &str, mark: usize) -> usize {
+        let count = |e: &Recorded| match e {
+            Recorded::Response {
+                kind, resources, ..
+            } if kind == of => *resources,
+            _ => 0,
+        };
+        self.since(mark).iter().map(count).sum()
+    }
+
+    fn log(&self) -> MutexGuard<'_, Vec<Recorded>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kind(&self, type_url: impl AsRef<str>) -> String {
+        self.types.get(type_url).short_name().to_owned()
+    }
+}
+
+impl Callbacks for Recorder {
+    fn stream_admitted(&self, stream: &StreamInfo) {
+        let node = stream
+            .node()
+            .map_or_else(String::new, |n: &std::sync::Arc<Node>| n.id().to_owned());
+        self.log().push(Recorded::Opened {
+            stream: stream.id(),
+            node,
+        });
+    }
+
+    fn stream_closed(&self, stream: &StreamInfo, _: &CloseReason) {
+        self.log().push(Recorded::Closed {
+            stream: stream.id(),
+        });
+    }
+
+    fn response(&self, stream: &StreamInfo, response: &ResponseInfo<'_>) {
+        self.log().push(Recorded::Response {
+            stream: stream.id(),
+            kind: self.kind(response.type_url()),
+            resources: response.resources(),
+            removed: response.removed(),
+        });
+    }
+
+    fn event(&self, stream: &StreamInfo, event: &Event) {
+        let stream = stream.id();
+        let recorded = match event {
+            Event::Acked { type_url, .. } => Recorded::Acked {
+                stream,
+                kind: self.kind(type_url),
+            },
+            Event::Nacked {
+                type_url, message, ..
+            } => Recorded::Nacked {
+                stream,
+                kind: self.kind(type_url),
+                message: message.clone(),
+            },
+            _ => return,
+        };
+        self.log().push(recorded);
+    }
+}

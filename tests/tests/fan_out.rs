@@ -1,0 +1,216 @@
+//! One publication, many streams: all converge, one that never reads holds up nobody, and what they share is encoded
+//! once.
+
+use std::time::Duration;
+
+use portolan::core::{Resource, SnapshotBuilder, encoded_chunks, well_known::CLUSTER};
+use portolan::types::envoy::config::core::v3::Node;
+use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
+use portolan::types::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
+};
+use portolan_tests::{TestControlPlane, TestError};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tonic::transport::{Channel, Endpoint};
+
+const GROUP: &str = "fleet";
+
+/// Many more resources than fit into one chunk.
+const RESOURCES: usize = 1_000;
+
+/// A client that reads and acknowledges on a task of its own, and tells the version that it got last.
+struct Client {
+    version: watch::Receiver<String>,
+    task: JoinHandle<()>,
+}
+
+impl Client {
+    async fn sotw(channel: Channel) -> Result<Self, TestError> {
+        let (requests, mut responses) = open_sotw(channel).await?;
+        let (tell, version) = watch::channel(String::new());
+        let task = tokio::spawn(async move {
+            while let Ok(Some(response)) = responses.message().await {
+                let ack = DiscoveryRequest {
+                    type_url: response.type_url,
+                    version_info: response.version_info.clone(),
+                    response_nonce: response.nonce,
+                    ..DiscoveryRequest::default()
+                };
+                if requests.send(ack).await.is_err() {
+                    return;
+                }
+                tell.send_replace(response.version_info);
+            }
+        });
+        Ok(Self { version, task })
+    }
+
+    async fn reach(&mut self, version: &str) -> Result<(), TestError> {
+        let reached = self.version.wait_for(|held| held == version);
+        tokio::time::timeout(Duration::from_secs(30), reached).await??;
+        Ok(())
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+type SotwStream = (mpsc::Sender<DiscoveryRequest>, Streaming<DiscoveryResponse>);
+type DeltaStream = (
+    mpsc::Sender<DeltaDiscoveryRequest>,
+    Streaming<DeltaDiscoveryResponse>,
+);
+
+fn node() -> Option<Node> {
+    Some(Node {
+        id: GROUP.to_owned(),
+        ..Node::default()
+    })
+}
+
+async fn open_sotw(channel: Channel) -> Result<SotwStream, TestError> {
+    let (requests, outbound) = mpsc::channel(4);
+    let first = DiscoveryRequest {
+        node: node(),
+        type_url: CLUSTER.to_string(),
+        ..DiscoveryRequest::default()
+    };
+    requests.send(first).await?;
+    let mut client = AggregatedDiscoveryServiceClient::new(channel);
+    let stream = client
+        .stream_aggregated_resources(ReceiverStream::new(outbound))
+        .await?;
+    Ok((requests, stream.into_inner()))
+}
+
+async fn open_delta(channel: Channel) -> Result<DeltaStream, TestError> {
+    let (requests, outbound) = mpsc::channel(4);
+    let first = DeltaDiscoveryRequest {
+        node: node(),
+        type_url: CLUSTER.to_string(),
+        ..DeltaDiscoveryRequest::default()
+    };
+    requests.send(first).await?;
+    let mut client = AggregatedDiscoveryServiceClient::new(channel);
+    let stream = client
+        .delta_aggregated_resources(ReceiverStream::new(outbound))
+        .await?;
+    Ok((requests, stream.into_inner()))
+}
+
+/// Resources of 500 bytes; all differ, and one of them by `revision`.
+fn fill(out: &mut SnapshotBuilder, revision: usize) -> Result<(), TestError> {
+    for i in 0..RESOURCES {
+        let mut body = vec![0; 500];
+        body[..8].copy_from_slice(&i.to_be_bytes());
+        if i == RESOURCES / 2 {
+            body[8..16].copy_from_slice(&revision.to_be_bytes());
+        }
+        out.insert(Resource::builder(CLUSTER, format!("cluster-{i:05}"), body))?;
+    }
+    Ok(())
+}
+
+async fn connect(plane: &TestControlPlane) -> Result<Channel, TestError> {
+    let endpoint = Endpoint::try_from(format!("http://{}", plane.address()))?;
+    Ok(endpoint.connect().await?)
+}
+
+/// One test, because it counts what the whole process encodes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_streams_converge_and_share_one_encoding() -> Result<(), TestError> {
+    let plane = TestControlPlane::start(GROUP).await?;
+    plane.publish(|out| fill(out, 0))?;
+
+    // On a connection of its own, it asks and never reads.
+    let stalled = open_sotw(connect(&plane).await?).await?;
+
+    let mut clients = open_clients(&plane, 10).await?;
+    let few = count_encodings(&plane, &mut clients, 1).await?;
+    clients.extend(open_clients(&plane, 990).await?);
+    let many = count_encodings(&plane, &mut clients, 2).await?;
+    assert_eq!(few, 1, "one resource changed, so one chunk is encoded anew");
+    assert_eq!(
+        many, few,
+        "encodings do not depend on the number of streams"
+    );
+
+    // A burst; nobody need see every one of its versions, and everybody ends at the last.
+    for revision in 3..50 {
+        plane.publish(|out| fill(out, revision))?;
+    }
+    reach_newest(&plane, &mut clients).await?;
+    drop(stalled);
+
+    delta_streams_share_too(&plane).await
+}
+
+async fn open_clients(plane: &TestControlPlane, count: usize) -> Result<Vec<Client>, TestError> {
+    let mut clients = Vec::new();
+    let mut channel = connect(plane).await?;
+    for i in 1..=count {
+        clients.push(Client::sotw(channel.clone()).await?);
+        if i % 100 == 0 {
+            channel = connect(plane).await?;
+        }
+    }
+    reach_newest(plane, &mut clients).await?;
+    Ok(clients)
+}
+
+async fn reach_newest(plane: &TestControlPlane, clients: &mut [Client]) -> Result<(), TestError> {
+    let newest = plane.version(&CLUSTER).ok_or("published")?;
+    for client in clients {
+        client.reach(&newest).await?;
+    }
+    Ok(())
+}
+
+/// Publishes one change, has every client read it, and says how many chunks were encoded for it.
+async fn count_encodings(
+    plane: &TestControlPlane,
+    clients: &mut [Client],
+    revision: usize,
+) -> Result<u64, TestError> {
+    let before = encoded_chunks();
+    plane.publish(|out| fill(out, revision))?;
+    reach_newest(plane, clients).await?;
+    Ok(encoded_chunks() - before)
+}
+
+async fn delta_streams_share_too(plane: &TestControlPlane) -> Result<(), TestError> {
+    let mut streams = Vec::new();
+    for _ in 0..20 {
+        streams.push(open_delta(connect(plane).await?).await?);
+    }
+    let before = encoded_chunks();
+    for (requests, responses) in &mut streams {
+        let response = responses.message().await?.ok_or("the stream ended")?;
+        assert_eq!(response.resources.len(), RESOURCES);
+        let ack = DeltaDiscoveryRequest {
+            type_url: response.type_url,
+            response_nonce: response.nonce,
+            ..DeltaDiscoveryRequest::default()
+        };
+        requests.send(ack).await?;
+    }
+    let first = encoded_chunks() - before;
+    assert!(
+        first <= RESOURCES.div_ceil(64) as u64,
+        "{first} chunks for {RESOURCES} resources"
+    );
+
+    plane.publish(|out| fill(out, 1_000))?;
+    for (_, responses) in &mut streams {
+        let response = responses.message().await?.ok_or("the stream ended")?;
+        let names: Vec<_> = response.resources.iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(names, ["cluster-00500"]);
+    }
+    Ok(())
+}
