@@ -143,6 +143,11 @@ fn it_serves_a_file_follows_it_refuses_what_makes_no_sense_and_stops() {
     config(&directory, &two);
     quickstart.expect("demo client got CDS");
     quickstart.expect("api at version");
+    let refusals = quickstart
+        .seen
+        .iter()
+        .filter(|line| line.contains("refused"));
+    assert_eq!(refusals.count(), 1, "{:?}", quickstart.seen);
 
     let status = quickstart.interrupt();
     assert!(status.success(), "{status}");

@@ -123,24 +123,25 @@ async fn follow(path: PathBuf, publisher: Publisher<Services, String>) {
             return;
         }
     };
-    let mut last = Services::read(&path).ok();
+    // An editor may write more than once for one save.
+    let mut last = Services::read(&path);
     loop {
         watch.changed().await;
-        match read_settled(&path).await {
-            Ok(services) if last.as_ref() == Some(&services) => {}
+        let read = read_settled(&path).await;
+        if read == last {
+            continue;
+        }
+        match &read {
             Ok(services) => {
                 println!("{} changed", path.display());
-                describe(&services);
-                last = Some(services.clone());
-                if publisher.update(services).is_err() {
+                describe(services);
+                if publisher.update(services.clone()).is_err() {
                     return;
                 }
             }
-            Err(problem) => {
-                eprintln!("refused, what was served before stays: {problem}");
-                last = None;
-            }
+            Err(problem) => eprintln!("refused, what was served before stays: {problem}"),
         }
+        last = read;
     }
 }
 

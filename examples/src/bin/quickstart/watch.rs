@@ -19,7 +19,11 @@ impl FileWatch {
         let notify = Arc::clone(&changed);
         let file = path.file_name().map(ToOwned::to_owned);
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-            let ours = |event: Event| event.paths.iter().any(|p| p.file_name() == file.as_deref());
+            // Reading the file is an event too, and this program reads it.
+            let ours = |event: Event| {
+                !event.kind.is_access()
+                    && event.paths.iter().any(|p| p.file_name() == file.as_deref())
+            };
             // An error may hide a change; looking once too often is harmless.
             if event.map_or(true, ours) {
                 notify.notify_one();
