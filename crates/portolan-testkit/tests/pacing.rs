@@ -168,6 +168,65 @@ fn an_answer_to_a_request_does_not_make_changes_wait() {
 }
 
 #[test]
+fn nor_does_one_that_holds_a_cluster_which_is_new_to_the_client() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::static_cluster("b")]);
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.client.ask(&CLUSTER, ["a", "b"]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.expect(["< CDS v2 n3 [a@2 b]"]);
+}
+
+#[test]
+fn asking_for_what_only_a_change_told_of_shows_that_it_was_read() {
+    // A client that warms a cluster withholds the acknowledgement until its endpoints come.
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+        let mut pair = Pair::new(client.without_acks(), &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.client.want(&ENDPOINT, ["a"]);
+        pair.drive();
+        shelf.put([fixture::cluster("b")]);
+        pair.drive();
+        shelf.put([fixture::static_cluster("c")]);
+        pair.drive();
+        let before = pair.client.received().len();
+        pair.client.want(&ENDPOINT, ["a", "b"]);
+        pair.drive();
+        let told = &pair.client.received()[before..];
+        assert!(
+            told.iter().any(|r| r.type_url == CLUSTER),
+            "{}",
+            pair.transcript()
+        );
+    }
+}
+
+#[test]
+fn asking_for_something_else_shows_nothing() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.drive();
+    shelf.put([fixture::cluster("b")]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("c")]);
+    pair.drive();
+    pair.skip();
+    pair.client.ask(&ENDPOINT, ["a", "x"]);
+    pair.drive();
+    pair.expect(["> ACK EDS n2 [a x]"]);
+}
+
+#[test]
 fn an_answer_under_a_wait_leaves_the_rest_waiting() {
     let shelf = Shelf::new();
     shelf.put([fixture::endpoints("e", "1"), fixture::endpoints("f", "1")]);
@@ -273,6 +332,26 @@ fn a_new_route_is_answered_while_clusters_wait() {
     pair.client.ask(&ROUTE, ["r"]);
     pair.drive();
     pair.expect(["> RDS [r] v= n=", "< RDS v1 n3 [r]"]);
+}
+
+#[test]
+fn what_a_client_lacks_of_a_type_that_it_resumes_is_sent_while_clusters_wait() {
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::static_cluster("a"),
+        fixture::route("r", ["a"]).version("2"),
+    ]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.drive();
+    for revision in 2..4 {
+        shelf.put([fixture::static_cluster("a").revision(revision)]);
+        pair.drive();
+    }
+    pair.skip();
+    pair.client.resume(&ROUTE, ["r"], [("r", "1")]);
+    pair.drive();
+    pair.expect(["> RDS +[r] irv[r@1]", "< RDS n3 [r@2]"]);
 }
 
 #[test]

@@ -283,6 +283,30 @@ fn a_cluster_loaded_on_demand_that_shares_an_assignment_gets_it() {
 }
 
 #[test]
+fn so_does_a_cluster_that_is_newly_named_in_state_of_the_world() {
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::cluster("a").service("s"),
+        fixture::cluster("b").service("s"),
+    ]);
+    shelf.put([fixture::endpoints("s", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.client.ask(&ENDPOINT, ["s"]);
+    pair.drive();
+    pair.skip();
+    pair.client.ask(&CLUSTER, ["a", "b"]);
+    pair.drive();
+    pair.expect([
+        "> CDS [a b] v=v1 n=n1",
+        "< CDS v1 n3 [a b]",
+        "< EDS v1 n4 [s]",
+        "> ACK CDS n3",
+        "> ACK EDS n4",
+    ]);
+}
+
+#[test]
 fn an_answer_that_overtakes_a_waiting_change_brings_the_endpoints_with_it() {
     let shelf = Shelf::new();
     shelf.put([fixture::cluster("a"), fixture::static_cluster("s")]);

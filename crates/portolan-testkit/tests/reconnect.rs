@@ -147,6 +147,23 @@ fn content_is_believed_whatever_the_label() {
 }
 
 #[test]
+fn a_wildcard_beside_names_is_answered_at_the_current_content() {
+    // C-085
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::static_cluster("a"),
+        fixture::static_cluster("od").on_demand(true),
+    ]);
+    let current = set_version(&shelf.snapshot().unwrap(), &CLUSTER);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    let mut request = pair.client.sotw_request(&CLUSTER, ["*", "od"]);
+    request.version = current;
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> CDS [* od] v=v1 n=", "< CDS v1 n1 [a od]", "> ACK CDS n1"]);
+}
+
+#[test]
 fn a_condition_of_silence_ends_when_the_client_names_something() {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a")]);
@@ -220,6 +237,8 @@ fn what_a_client_brings_is_no_subscription() {
     shelf.remove(&ROUTE, ["b"]);
     pair.drive();
     pair.expect_quiet();
+    let kept = format!("{:?}", pair.session().unwrap());
+    assert!(!kept.contains("gone"), "nor is it kept: {kept}");
 }
 
 #[test]
@@ -386,13 +405,13 @@ fn virtual_hosts_come_back_by_name_and_the_wildcard_means_the_base_set() {
         fixture::virtual_host("r/other").version("1"),
     ]);
     let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    let claims = [("r/foo", "2"), ("r/none", "x"), ("r/bar", "1")];
+    let claims = [("r/foo", "1"), ("r/none", "x"), ("r/bar", "1")];
     pair.client
         .resume(&VIRTUAL_HOST, ["*", "r/foo", "r/none", "r/bar"], claims);
     pair.drive();
     pair.expect([
-        "> VHDS +[* r/foo r/none r/bar] irv[r/foo@2 r/none@x r/bar@1]",
-        "< VHDS n1 [] ?[r/bar r/none]",
+        "> VHDS +[* r/foo r/none r/bar] irv[r/foo@1 r/none@x r/bar@1]",
+        "< VHDS n1 [r/foo@2] ?[r/bar r/none]",
         "> ACK VHDS n1",
     ]);
 }
@@ -411,6 +430,27 @@ fn grpc_gets_everything_by_name_and_nothing_twice() {
     let answers = lines[from..].iter().filter(|l| l.starts_with('<'));
     assert_eq!(answers.count(), 4);
     assert_eq!(pair.client.endpoints()["a"], "host=1");
+}
+
+#[test]
+fn a_named_cluster_that_was_deleted_meanwhile_is_told() {
+    // C-126: leaving it out is the only way to say so, though then nothing is left to send.
+    let shelf = Shelf::new();
+    everything(&shelf);
+    let mut pair = Pair::new(GrpcClient::new(["l"]), &shelf);
+    pair.drive();
+    pair.disconnect();
+    shelf.remove(&CLUSTER, ["a"]);
+    pair.connect();
+    pair.drive();
+    assert!(pair.client.clusters().is_empty());
+    // A client that has nothing is told nothing of what does not exist.
+    let mut fresh = Pair::new(GrpcClient::new(["l"]), &shelf);
+    fresh.drive();
+    assert_eq!(
+        fresh.transcript().lines().last().unwrap(),
+        "> CDS [a] v= n="
+    );
 }
 
 #[test]

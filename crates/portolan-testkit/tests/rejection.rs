@@ -126,6 +126,33 @@ fn a_changed_member_brings_its_batch() {
 }
 
 #[test]
+fn a_member_that_was_sent_since_is_of_the_batch_no_more() {
+    let (shelf, mut pair) = rejected_batch();
+    pair.client.subscribe(&ROUTE, ["good"]);
+    pair.drive();
+    shelf.put([fixture::route("poor", ["e"])]);
+    pair.drive();
+    pair.expect([
+        "> RDS +[good]",
+        "< RDS n3 [good@2]",
+        "> ACK RDS n3",
+        "< RDS n4 [poor@3]",
+        "> ACK RDS n4",
+    ]);
+}
+
+#[test]
+fn nor_does_it_bring_the_rest_when_it_changes() {
+    let (shelf, mut pair) = rejected_batch();
+    pair.client.subscribe(&ROUTE, ["good"]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::route("good", ["e"])]);
+    pair.drive();
+    pair.expect(["< RDS n4 [good@3]", "> ACK RDS n4"]);
+}
+
+#[test]
 fn so_does_a_good_member_that_changes() {
     let (shelf, mut pair) = rejected_batch();
     shelf.put([fixture::route("good", ["e"])]);

@@ -203,6 +203,13 @@ impl PlainClient {
         memory.map(|m| m.held.clone()).unwrap_or_default()
     }
 
+    /// Drops what it has of a type and does not want, as a client does that gives names up.
+    pub fn forget(&mut self, type_url: &TypeUrl, unwanted: impl Fn(&Name) -> bool) {
+        if let Some(memory) = self.types.get_mut(type_url) {
+            memory.held.retain(|name, _| !unwanted(name));
+        }
+    }
+
     /// Names of what it has of a type.
     #[must_use]
     pub fn held_names(&self, type_url: &TypeUrl) -> Vec<Name> {

@@ -4,7 +4,7 @@ mod laws;
 mod link;
 mod setup;
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
@@ -172,6 +172,11 @@ impl<C: Client> Pair<C> {
     #[track_caller]
     pub fn expect_quiet(&mut self) {
         self.expect([""; 0]);
+    }
+
+    /// Adds a line of the test's own to the transcript, behind `-- `.
+    pub fn note(&mut self, text: impl Display) {
+        self.transcript.note(text);
     }
 
     /// Forgets what was said so far, for what [`expect`](Self::expect) will compare.
