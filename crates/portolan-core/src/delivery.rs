@@ -54,6 +54,36 @@ pub enum DeliveryOutcome<'a> {
     Nacked(&'a str),
 }
 
+/// A stream has come to rest on a publication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    generation: Generation,
+    rejecting: bool,
+}
+
+impl Settlement {
+    /// A settlement on a publication, of which the client may reject a part.
+    #[must_use]
+    pub const fn new(generation: Generation, rejecting: bool) -> Self {
+        Self {
+            generation,
+            rejecting,
+        }
+    }
+
+    /// The publication.
+    #[must_use]
+    pub const fn generation(self) -> Generation {
+        self.generation
+    }
+
+    /// Whether the client rejected some of what it was sent, and nothing has taken its place since.
+    #[must_use]
+    pub const fn is_rejecting(self) -> bool {
+        self.rejecting
+    }
+}
+
 /// Hears what became of each response, by group. Called from the stream's own task: it must not block.
 pub trait DeliverySink<K: GroupKey>: Debug + Send + Sync {
     /// A response got further.

@@ -35,7 +35,7 @@ mod type_url;
 mod version;
 mod wire;
 
-pub use delivery::{Delivery, DeliveryOutcome, DeliverySink};
+pub use delivery::{Delivery, DeliveryOutcome, DeliverySink, Settlement};
 pub use error::ResourceError;
 pub use group::{GroupObserver, Published, SnapshotWriter};
 pub use lookup::Lookup;

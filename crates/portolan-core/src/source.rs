@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::{Delivery, Name, Node, Peer, Publication, Refusal, TypeUrl};
+use crate::{Delivery, Name, Node, Peer, Publication, Refusal, Settlement, TypeUrl};
 
 /// Where a server gets resources from: the reading side of a cache.
 ///
@@ -47,6 +47,11 @@ pub trait View: Debug + Send {
 
     /// Tells what became of a response. Must not block.
     fn delivered(&mut self, _delivery: &Delivery<'_>) {}
+
+    /// Tells that nothing is left to say of a publication, and that everything that was said is acknowledged or
+    /// rejected. A publication that does not concern the stream settles without a delivery; one that is overtaken
+    /// never does. Must not block.
+    fn settled(&mut self, _settlement: Settlement) {}
 }
 
 /// A change of what a client wants of one type.

@@ -141,6 +141,7 @@ impl SessionConfig {
 pub struct Limits {
     types: usize,
     names: usize,
+    name_bytes: usize,
     unacked: usize,
     nack_text: usize,
 }
@@ -150,6 +151,7 @@ impl Default for Limits {
         Self {
             types: 64,
             names: 200_000,
+            name_bytes: 64 * 1024 * 1024,
             unacked: 64,
             nack_text: 4096,
         }
@@ -169,6 +171,14 @@ impl Limits {
     #[must_use]
     pub fn with_names(mut self, max: usize) -> Self {
         self.names = max;
+        self
+    }
+
+    /// Most bytes of names on one stream, over all types, those that await an answer counted twice. Default 64 MiB,
+    /// which is room for twice the default number of names at 150 bytes each.
+    #[must_use]
+    pub fn with_name_bytes(mut self, max: usize) -> Self {
+        self.name_bytes = max;
         self
     }
 
@@ -198,6 +208,12 @@ impl Limits {
     #[must_use]
     pub fn names(&self) -> usize {
         self.names
+    }
+
+    /// See [`with_name_bytes`](Self::with_name_bytes).
+    #[must_use]
+    pub fn name_bytes(&self) -> usize {
+        self.name_bytes
     }
 
     /// See [`with_unacked`](Self::with_unacked).

@@ -52,4 +52,24 @@ pub enum ProtocolError {
         /// The limit.
         max: usize,
     },
+    /// Names of more bytes in all than [`Limits::with_name_bytes`](crate::Limits::with_name_bytes).
+    #[error(
+        "names of more than {max} bytes on one stream, with {field} of a request for {type_url}"
+    )]
+    NamesTooLong {
+        /// Type of the request that exceeded the limit.
+        type_url: TypeUrl,
+        /// Field of the request.
+        field: &'static str,
+        /// The limit.
+        max: usize,
+    },
+    /// A type URL that is longer than any could be.
+    #[error("type_url has {len} bytes; more than {max} are not accepted")]
+    TypeUrlTooLong {
+        /// Its length.
+        len: usize,
+        /// The limit.
+        max: usize,
+    },
 }

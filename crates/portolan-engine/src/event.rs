@@ -73,6 +73,14 @@ pub enum Event {
         /// The type.
         type_url: TypeUrl,
     },
+    /// Nothing is left to say of a publication, and everything that was said is acknowledged or rejected. Told once for
+    /// each publication that the client settles on, and again when whether it rejects some of it changes.
+    Settled {
+        /// The publication.
+        generation: Generation,
+        /// Whether the client rejected some of what it was sent, and nothing has taken its place since.
+        rejecting: bool,
+    },
     /// More responses wait for their acknowledgement than are remembered; the oldest is taken for accepted.
     AssumedAccepted {
         /// The type.

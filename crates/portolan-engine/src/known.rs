@@ -11,6 +11,8 @@ use crate::subscription::Subscription;
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     overlay: Overlay<Held>,
+    /// Length of the names and versions that the client brought.
+    claimed_bytes: usize,
 }
 
 /// What the client has of one name, where that is not what the base has.
@@ -25,11 +27,17 @@ enum Held {
 impl Known {
     /// What a client says it has from an earlier stream.
     pub(crate) fn claimed(versions: impl Iterator<Item = (Name, Version)>) -> Self {
-        let mut overlay = Overlay::new();
+        let mut known = Self::default();
         for (name, version) in versions {
-            overlay.set(name, Held::Claimed(version));
+            known.claimed_bytes += name.len() + version.as_str().len();
+            known.overlay.set(name, Held::Claimed(version));
         }
-        Self { overlay }
+        known
+    }
+
+    /// Length of the names and versions that the client brought and that are still held.
+    pub(crate) fn claimed_bytes(&self) -> usize {
+        self.claimed_bytes
     }
 
     /// Whether nothing was ever sent or claimed.
@@ -45,6 +53,7 @@ impl Known {
     /// The client has been sent all of `set` that it subscribes.
     pub(crate) fn move_to(&mut self, set: &ResourceSet) {
         self.overlay = Overlay::on(set.clone());
+        self.claimed_bytes = 0;
     }
 
     pub(crate) fn sent(&mut self, resource: &Resource) {

@@ -14,6 +14,8 @@ const SMALL_PATCH: usize = 32;
 pub(crate) struct NameSet {
     overlay: Overlay<bool>,
     len: usize,
+    /// Length of all names together.
+    bytes: usize,
     /// Size of the patch after the last move, to move again only when that can pay.
     settled_patch: usize,
 }
@@ -21,6 +23,11 @@ pub(crate) struct NameSet {
 impl NameSet {
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Length of all names together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -35,6 +42,7 @@ impl NameSet {
         let new = !self.contains(&name);
         if new {
             self.len += 1;
+            self.bytes += name.len();
             self.patch(name, true);
         }
         new
@@ -44,6 +52,7 @@ impl NameSet {
         let held = self.contains(name);
         if held {
             self.len -= 1;
+            self.bytes -= name.len();
             self.patch(name.clone(), false);
         }
         held

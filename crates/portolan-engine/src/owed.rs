@@ -14,6 +14,8 @@ pub(crate) struct Owed {
     pub(crate) even_nothing: bool,
     /// These names.
     pub(crate) names: BTreeMap<Name, Why>,
+    /// Length of these names together.
+    bytes: usize,
     /// Nothing, where the client has this version already: a pure wildcard that reconnects (C-086).
     pub(crate) unless_at: Option<String>,
     /// Not what the client has in that version already: a reconnect with versions (C-170).
@@ -41,23 +43,40 @@ impl Owed {
         self.wildcard = wildcard;
         self.all_names = true;
         self.names.clear();
+        self.bytes = 0;
+    }
+
+    /// Length of all owed names together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn ask(&mut self, name: Name) {
-        self.names.insert(name, Why::Asked);
+        self.owe(name, Why::Asked);
     }
 
     pub(crate) fn give_up(&mut self, name: Name) {
-        self.names.insert(name, Why::GivenUp);
+        self.owe(name, Why::GivenUp);
     }
 
     pub(crate) fn reanswer(&mut self, name: Name) {
-        self.names.entry(name).or_insert(Why::Reanswer);
+        if !self.names.contains_key(&name) {
+            self.owe(name, Why::Reanswer);
+        }
+    }
+
+    fn owe(&mut self, name: Name, why: Why) {
+        let len = name.len();
+        if self.names.insert(name, why).is_none() {
+            self.bytes += len;
+        }
     }
 
     /// The name is not subscribed any more.
     pub(crate) fn forget(&mut self, name: &Name) {
-        self.names.remove(name);
+        if self.names.remove(name).is_some() {
+            self.bytes -= name.len();
+        }
     }
 
     pub(crate) fn clear(&mut self) {

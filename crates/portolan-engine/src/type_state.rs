@@ -1,6 +1,6 @@
 use core::time::Duration;
 
-use portolan_core::{ResourceType, SotwMode, TypeUrl};
+use portolan_core::{Name, ResourceSet, ResourceType, SotwMode, TypeUrl};
 
 use crate::early::Early;
 use crate::introduced::Introduced;
@@ -52,6 +52,12 @@ impl TypeState {
     /// Place among the types of a stream: by rank, then by URL.
     pub(crate) fn place(&self) -> (u16, &TypeUrl) {
         (self.resource_type.rank(), self.url())
+    }
+
+    /// Whether the client has rejected something that it is still to have.
+    pub(crate) fn is_rejected(&self, set: &ResourceSet) -> bool {
+        let wanted = |name: &Name| set.get(name).is_some_and(|r| self.subscription.covers(r));
+        !self.suspects.is_empty() && self.suspects.names().iter().any(wanted)
     }
 
     pub(crate) fn is_full_state(&self, variant: Variant) -> bool {

@@ -57,6 +57,11 @@ impl Window {
         self.newest
     }
 
+    /// Whether every response was acknowledged or rejected.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
     /// Notes a response; gives the oldest where there are too many now.
     pub(crate) fn push(&mut self, response: InFlight) -> Option<InFlight> {
         self.newest = Some(response.sent.nonce);

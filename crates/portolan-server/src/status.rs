@@ -100,9 +100,9 @@ fn code_of_unreadable(error: &RequestError) -> Code {
 
 fn code_of_breach(error: &ProtocolError) -> Code {
     match error {
-        ProtocolError::TooManyTypes { .. } | ProtocolError::TooManyNames { .. } => {
-            Code::ResourceExhausted
-        }
+        ProtocolError::TooManyTypes { .. }
+        | ProtocolError::TooManyNames { .. }
+        | ProtocolError::NamesTooLong { .. } => Code::ResourceExhausted,
         _ => Code::InvalidArgument,
     }
 }

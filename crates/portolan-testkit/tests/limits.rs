@@ -56,6 +56,69 @@ fn names_are_counted_over_all_types() {
     }
 }
 
+fn too_long(pair: &Pair<PlainClient>) -> bool {
+    matches!(
+        pair.error(),
+        Some(ProtocolError::NamesTooLong { max: 8, .. })
+    )
+}
+
+#[test]
+fn bytes_of_names_are_counted_over_all_types() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = limited(client, Limits::default().with_name_bytes(8));
+        pair.client.want(&ENDPOINT, ["aaaa"]);
+        pair.drive();
+        pair.client.want(&ROUTE, ["bbbb"]);
+        pair.drive();
+        assert_eq!(pair.error(), None);
+        pair.client.want(&CLUSTER, ["c"]);
+        pair.drive();
+        assert!(too_long(&pair), "{:?}", pair.error());
+    }
+}
+
+#[test]
+fn bytes_of_replaced_names_are_free_again() {
+    let mut pair = limited(PlainClient::sotw(), Limits::default().with_name_bytes(8));
+    for names in [["aaaa", "bbbb"], ["cccc", "dddd"], ["e", "f"]] {
+        pair.client.ask(&ENDPOINT, names);
+        pair.drive();
+    }
+    assert_eq!(pair.error(), None);
+}
+
+#[test]
+fn bytes_of_versions_count_until_they_are_compared() {
+    let claims = |url: &TypeUrl| {
+        let mut request = PlainClient::delta_request(url, [""; 0], [""; 0]);
+        request.initial_versions = vec![("a".into(), "1234".into())];
+        request
+    };
+    // Nothing is published, so nothing can be compared.
+    let config = Setup::default_config().with_limits(Limits::default().with_name_bytes(8));
+    let setup = Setup::default().with_config(config);
+    let mut pair = Pair::open(PlainClient::delta(), &Shelf::new(), setup);
+    pair.client.send(claims(&CLUSTER));
+    pair.drive();
+    assert_eq!(pair.error(), None);
+    pair.client.send(claims(&LISTENER));
+    pair.drive();
+    assert!(too_long(&pair), "{:?}", pair.error());
+}
+
+#[test]
+fn a_type_url_that_is_none_is_refused_by_its_length() {
+    let mut pair = limited(PlainClient::sotw(), Limits::default());
+    pair.client.ask(&TypeUrl::from("x".repeat(1025)), ["a"]);
+    pair.drive();
+    let error = ProtocolError::TypeUrlTooLong {
+        len: 1025,
+        max: 1024,
+    };
+    assert_eq!(pair.error(), Some(&error));
+}
+
 #[test]
 fn in_state_of_the_world_names_are_replaced_and_not_added_up() {
     let mut pair = limited(PlainClient::sotw(), Limits::default().with_names(2));
@@ -100,6 +163,7 @@ fn the_defaults_are_those_that_are_documented() {
     let limits = Limits::default();
     assert_eq!(limits.types(), 64);
     assert_eq!(limits.names(), 200_000);
+    assert_eq!(limits.name_bytes(), 64 << 20);
     assert_eq!(limits.unacked(), 64);
     assert_eq!(limits.nack_text(), 4096);
 }

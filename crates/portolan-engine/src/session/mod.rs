@@ -1,6 +1,7 @@
 //! One session per stream: the hub that joins the parts of the protocol, and holds none of it itself.
 
 mod acknowledge;
+mod bounds;
 mod request;
 mod turn;
 
@@ -9,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use portolan_core::{ResourceType, View};
+use portolan_core::{Generation, ResourceType, View};
 
 use self::turn::Turn;
 use crate::type_state::TypeState;
@@ -74,6 +75,8 @@ pub struct Session {
     /// Whether there may be something to say that the current turn does not cover.
     dirty: bool,
     turn: Option<Turn>,
+    /// The publication that was last told to be settled, and whether it is rejected in part.
+    settled: Option<(Generation, bool)>,
     failed: Option<ProtocolError>,
 }
 
@@ -91,6 +94,7 @@ impl Session {
             read: None,
             dirty: false,
             turn: None,
+            settled: None,
             failed: None,
         }
     }

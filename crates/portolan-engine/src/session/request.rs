@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use portolan_core::{Name, ResourceType, TypeUrl, Version};
 
-use super::{Session, acknowledge};
+use super::{Session, acknowledge, bounds};
 use crate::early::Early;
 use crate::escape::escape;
 use crate::known::Known;
@@ -41,7 +41,7 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     if !fresh {
         acknowledge::sotw(session, at, &request.nonce, request.error);
     }
-    check_names(session, at, "resource_names", request.names.len())?;
+    bounds::check_sotw(session, at, &request.names)?;
 
     let state = &mut session.types[at];
     state.begun = true;
@@ -102,20 +102,12 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
     if !first && !request.nonce.is_empty() {
         acknowledge::delta(session, at, &request.nonce, request.error);
     }
-    check_names(
-        session,
-        at,
-        "resource_names_subscribe",
-        request.subscribe.len(),
-    )?;
-    let max = session.config.limits().names();
-    if first && request.initial_versions.len() > max {
-        return Err(ProtocolError::TooManyNames {
-            type_url: session.types[at].url().clone(),
-            field: "initial_resource_versions",
-            max,
-        });
-    }
+    let versions = match first {
+        true => request.initial_versions,
+        // Later ones mean nothing (C-175).
+        false => Vec::new(),
+    };
+    bounds::check_delta(session, at, &request.subscribe, &versions)?;
 
     let early = match first {
         true => take_early(session, at),
@@ -131,7 +123,7 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
     note_known(state, &change, had_wildcard);
     if first {
         state.begun = true;
-        let versions = claims(state, request.initial_versions)?;
+        let versions = claims(state, versions)?;
         let in_full = matches!(early, Early::Everything);
         state.owed.unless_claimed = !versions.is_empty() && !in_full;
         state.known = Known::claimed(versions.into_iter());
@@ -142,7 +134,7 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
     }
     note_read(session, at, &change.added);
     tell_interest(session, at, change);
-    check_owed(session, at)
+    bounds::check_owed(session, at)
 }
 
 /// A client that asks for what only a response told it of has read that response.
@@ -242,6 +234,7 @@ fn begin(session: &mut Session, type_url: &str) -> Result<usize, ProtocolError> 
 }
 
 fn resolve(session: &Session, type_url: &str) -> Result<ResourceType, ProtocolError> {
+    bounds::check_type_url(type_url)?;
     match &session.scope {
         Scope::Aggregated if type_url.is_empty() => Err(ProtocolError::EmptyTypeUrl),
         Scope::Aggregated => Ok(session.config.types().get(type_url)),
@@ -252,44 +245,6 @@ fn resolve(session: &Session, type_url: &str) -> Result<ResourceType, ProtocolEr
             expected: only.url().clone(),
             found: escape(type_url, MAX_ECHO),
         }),
-    }
-}
-
-/// Refuses before anything of an overlong list is kept.
-fn check_names(
-    session: &Session,
-    at: usize,
-    field: &'static str,
-    more: usize,
-) -> Result<(), ProtocolError> {
-    let max = session.config.limits().names();
-    let others: usize = session.subscribed_names();
-    let own = session.types[at].subscription.names().len();
-    // A state-of-the-world list replaces the type's names, a delta list adds to them.
-    let kept = match session.variant {
-        Variant::Sotw => others - own,
-        _ => others,
-    };
-    match kept.saturating_add(more) > max {
-        true => Err(ProtocolError::TooManyNames {
-            type_url: session.types[at].url().clone(),
-            field,
-            max,
-        }),
-        false => Ok(()),
-    }
-}
-
-/// Names that were given up and still await their answer are no longer subscribed, yet held.
-fn check_owed(session: &Session, at: usize) -> Result<(), ProtocolError> {
-    let max = session.config.limits().names();
-    match session.types[at].owed.names.len() > max {
-        true => Err(ProtocolError::TooManyNames {
-            type_url: session.types[at].url().clone(),
-            field: "resource_names_unsubscribe",
-            max,
-        }),
-        false => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@ use portolan_core::{MissingName, Name, Publication, ResourceSet, Selection, Type
 
 use super::Session;
 use crate::answer::{Answer, Circumstances, compose};
+use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
 use crate::{Event, Nonce, Reason, Response, Variant};
 
@@ -20,6 +21,8 @@ pub(super) struct Turn {
     /// A type has changes that wait for its previous response to be read. What may refer to them waits with them: a
     /// route must not overtake its cluster.
     waits: bool,
+    /// Whether everything that the stream subscribes has been told.
+    told_all: bool,
 }
 
 pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Option<Response> {
@@ -33,6 +36,7 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
                     publication: view.load()?,
                     after: None,
                     waits: false,
+                    told_all: true,
                 }
             }
         };
@@ -42,6 +46,29 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
                 return Some(response);
             }
         }
+        tell_settled(session, &turn);
+    }
+}
+
+/// Tells, at the end of a turn, that there is nothing left to say or to hear of its publication.
+fn tell_settled(session: &mut Session, turn: &Turn) {
+    let settled = turn.told_all && session.types.iter().all(|state| state.window.is_settled());
+    if !settled || session.types.is_empty() {
+        return;
+    }
+    let generation = turn.publication.generation();
+    let snapshot = turn.publication.snapshot();
+    let is_rejected = |state: &TypeState| {
+        snapshot
+            .set(state.url())
+            .is_some_and(|set| state.is_rejected(set))
+    };
+    let rejecting = session.types.iter().any(is_rejected);
+    if session.settled.replace((generation, rejecting)) != Some((generation, rejecting)) {
+        session.events.push_back(Event::Settled {
+            generation,
+            rejecting,
+        });
     }
 }
 
@@ -63,7 +90,11 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     let state = &mut session.types[at];
     // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
     state.pace.set_waiting(false);
-    let set = snapshot.set(state.url())?;
+    let Some(set) = snapshot.set(state.url()) else {
+        // Nobody has said yet what there is of the type.
+        turn.told_all = false;
+        return None;
+    };
     if !state.is_supported(session.variant) || (state.owed.is_empty() && state.known.is_at(set)) {
         return None;
     }
@@ -84,6 +115,7 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     let state = &mut session.types[at];
     state.pace.set_waiting(unread && !outcome.complete);
     turn.waits |= !independent && !outcome.complete;
+    turn.told_all &= outcome.complete;
     state.owed.clear();
     if outcome.complete {
         state.known.move_to(set);

@@ -1,4 +1,4 @@
-use portolan_core::{Delivery, DeliveryOutcome, Interest, Node, View};
+use portolan_core::{Delivery, DeliveryOutcome, Interest, Node, Settlement, View};
 use portolan_engine::Event;
 
 use super::OpenStream;
@@ -45,6 +45,10 @@ fn tell_source(stream: &OpenStream, node: &Node, view: &mut dyn View, event: &Ev
             *generation,
             DeliveryOutcome::Nacked(message),
         )),
+        Event::Settled {
+            generation,
+            rejecting,
+        } => view.settled(Settlement::new(*generation, *rejecting)),
         _ => {}
     }
 }

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use portolan_core::{Announced, Delivery, DeliveryOutcome, Interest, Peer, Source, TypeUrl, View};
+use portolan_core::{
+    Announced, Delivery, DeliveryOutcome, Interest, Peer, Settlement, Source, TypeUrl, View,
+};
 use portolan_engine::{Event, ProtocolError, Request, Response, Scope, Session};
 
 use self::laws::Laws;
@@ -328,13 +330,16 @@ impl<C: Client> Pair<C> {
         }
         if self.error.is_none() && self.down.len() < self.window {
             let response = stream.session.poll_response(self.now, &*stream.view);
+            self.take_session_events();
             if let Some(response) = response {
-                self.take_session_events();
                 self.respond(response);
                 return true;
             }
         }
         let Some(request) = self.up.receive(self.now) else {
+            return false;
+        };
+        let Some(stream) = &mut self.stream else {
             return false;
         };
         self.transcript.request(&request);
@@ -398,6 +403,13 @@ impl<C: Client> Pair<C> {
             let node = &self.setup.node;
             if let Some(delivery) = delivery(self.streams, node, &event) {
                 stream.view.delivered(&delivery);
+            }
+            if let Event::Settled {
+                generation,
+                rejecting,
+            } = event
+            {
+                stream.view.settled(Settlement::new(generation, rejecting));
             }
             if let Event::Interest {
                 type_url,
