@@ -145,6 +145,18 @@ fn subscriptions_of_a_request_come_before_what_it_gives_up() {
 }
 
 #[test]
+fn so_they_do_in_later_requests() {
+    let (_, mut pair) = routes();
+    pair.client.subscribe(&ROUTE, ["a"]);
+    pair.drive();
+    pair.skip();
+    let request = PlainClient::delta_request(&ROUTE, ["b", "x"], ["b", "x"]);
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> RDS +[b x] -[b x]"]);
+}
+
+#[test]
 fn a_name_listed_twice_is_one_subscription() {
     // C-182
     let (_, mut pair) = routes();

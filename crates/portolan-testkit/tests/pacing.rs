@@ -245,6 +245,59 @@ fn an_answer_under_a_wait_leaves_the_rest_waiting() {
     pair.expect(["> ACK EDS n2", "< EDS n4 [e@3]"]);
 }
 
+/// A delta client that was sent a change of route `a` as `n2`, has not read it, and waits for the next.
+fn routes_waiting(others: &[&'static str]) -> (Shelf, Pair<PlainClient>) {
+    let shelf = Shelf::new();
+    shelf.put(["a", "b", "x"].map(|name| fixture::route(name, ["c"])));
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client
+        .subscribe(&ROUTE, others.iter().copied().chain(["a"]));
+    pair.drive();
+    for cluster in ["d", "e"] {
+        shelf.put([fixture::route("a", [cluster])]);
+        pair.drive();
+    }
+    pair.skip();
+    (shelf, pair)
+}
+
+#[test]
+fn what_was_given_up_under_a_wait_is_not_told_with_what_waited() {
+    let (shelf, mut pair) = routes_waiting(&[]);
+    pair.client.subscribe(&ROUTE, ["b"]);
+    pair.drive();
+    pair.client.unsubscribe(&ROUTE, ["b"]);
+    shelf.remove(&ROUTE, ["b"]);
+    pair.drive();
+    pair.client.answer(&ROUTE, "2", None);
+    pair.drive();
+    pair.expect([
+        "> RDS +[b]",
+        "< RDS n3 [b]",
+        "> RDS -[b]",
+        "> ACK RDS n2",
+        "< RDS n4 [a@3]",
+    ]);
+}
+
+#[test]
+fn what_was_told_as_gone_under_a_wait_is_not_told_again() {
+    let (shelf, mut pair) = routes_waiting(&["x"]);
+    shelf.remove(&ROUTE, ["x"]);
+    pair.drive();
+    pair.expect_quiet();
+    pair.client.subscribe(&ROUTE, ["x"]);
+    pair.drive();
+    pair.client.answer(&ROUTE, "2", None);
+    pair.drive();
+    pair.expect([
+        "> RDS +[x]",
+        "< RDS n3 [] -[x]",
+        "> ACK RDS n2",
+        "< RDS n4 [a@3]",
+    ]);
+}
+
 #[test]
 fn endpoints_go_while_clusters_wait_and_what_refers_to_clusters_does_not() {
     let shelf = Shelf::new();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use portolan_core::ResourceTypes;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
 
@@ -359,6 +360,27 @@ fn endpoints_that_do_not_exist_yet_are_not_answered_but_sent_when_they_do() {
         );
         assert_eq!(pair.client.endpoints("a"), Some("host=1"), "{kind:?}");
     }
+}
+
+#[test]
+fn endpoints_that_rank_before_clusters_are_answered_behind_them_all_the_same() {
+    let types = ResourceTypes::well_known();
+    let endpoints = types.get(&ENDPOINT).with_rank(50);
+    let config = Setup::default_config().with_types(types.with(endpoints));
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+    let setup = Setup::default().with_config(config);
+    let mut pair = Pair::open(EnvoyClient::new(EnvoyMux::Delta), &shelf, setup);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::cluster("a").revision(2)]);
+    pair.drive();
+    pair.expect([
+        "< CDS n4 [a@2]",
+        "< EDS n5 [a]",
+        "> ACK CDS n4",
+        "> ACK EDS n5",
+    ]);
 }
 
 #[test]

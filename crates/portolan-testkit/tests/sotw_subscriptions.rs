@@ -410,6 +410,39 @@ fn the_last_of_several_requests_wins() {
 }
 
 #[test]
+fn what_is_named_no_more_is_owed_no_more() {
+    let (_, mut pair) = endpoints();
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    pair.client.ask(&ENDPOINT, ["a", "b", "c"]);
+    pair.client.ask(&ENDPOINT, ["a", "c"]);
+    pair.drive();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect([
+        "> EDS [a b c] v=v1 n=n1",
+        "> EDS [a c] v=v1 n=n1",
+        "< EDS v1 n2 [c]",
+        "> ACK EDS n2",
+    ]);
+}
+
+#[test]
+fn a_wildcard_that_ended_before_its_answer_is_owed_none() {
+    let shelf = Shelf::new();
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&CLUSTER, ["x"]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::static_cluster("a")]);
+    pair.drive();
+    pair.expect_quiet();
+}
+
+#[test]
 fn what_nobody_asked_for_is_not_sent() {
     // C-012, C-084
     let (shelf, mut pair) = endpoints();

@@ -93,6 +93,19 @@ fn interest_is_told_as_it_changes_and_only_then() {
 }
 
 #[test]
+fn what_is_wanted_and_given_up_at_once_is_of_no_interest() {
+    let source = Listening::default();
+    let mut pair = Pair::new(PlainClient::delta(), &source);
+    pair.client.subscribe(&ENDPOINT, ["a"]);
+    pair.drive();
+    source.take();
+    let request = PlainClient::delta_request(&ENDPOINT, ["b"], ["b", "c"]);
+    pair.client.send(request);
+    pair.drive();
+    assert_eq!(source.take(), [""; 0]);
+}
+
+#[test]
 fn the_legacy_wildcard_is_interest_in_everything() {
     for client in [PlainClient::sotw(), PlainClient::delta()] {
         let source = Listening::default();

@@ -123,7 +123,9 @@ impl Auditor {
             }
             _ => {
                 let claims = line.list('i');
-                let in_full = claims.is_empty() || (url == "EDS" && !clusters_begun);
+                // Too many clusters were sent before to remember which: all endpoints may come.
+                let many = said.asked.len() >= 64;
+                let in_full = claims.is_empty() || (url == "EDS" && (many || !clusters_begun));
                 said.subscribe(line, !said.begun && in_full);
                 let sub = line.list('+');
                 let everything = sub.contains(&"*") || (sub.is_empty() && url == "CDS");

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::ops::{is_on_demand, name};
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wants {
     pub(crate) names: BTreeSet<String>,
@@ -52,7 +54,7 @@ impl Wants {
         self.wildcard && !self.ever_named
     }
 
-    pub(crate) fn covers(&self, name: &str) -> bool {
-        self.wildcard || self.names.contains(name)
+    pub(crate) fn covers(&self, of_type: usize, number: usize) -> bool {
+        (self.wildcard && !is_on_demand(of_type, number)) || self.names.contains(&name(number))
     }
 }
