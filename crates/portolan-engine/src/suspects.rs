@@ -62,6 +62,11 @@ impl Suspects {
         self.batches.iter().any(|batch| batch.contains(name))
     }
 
+    /// What the rejected responses spoke of, a little more than what is still in doubt.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = &Touched> {
+        self.batches.iter().map(|batch| &batch.touched)
+    }
+
     /// The members of all batches.
     pub(crate) fn names(&self) -> BTreeSet<Name> {
         let members = |batch: &Batch| batch.members().cloned().collect::<Vec<_>>();

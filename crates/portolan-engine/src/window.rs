@@ -62,6 +62,12 @@ impl Window {
         self.in_flight.is_empty()
     }
 
+    /// What the responses spoke of that are neither accepted nor rejected.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = &Touched> {
+        let awaited = self.in_flight.iter().filter(|response| !response.settled);
+        awaited.map(|response| &response.touched)
+    }
+
     /// Notes a response; gives the oldest where there are too many now.
     pub(crate) fn push(&mut self, response: InFlight) -> Option<InFlight> {
         self.newest = Some(response.sent.nonce);

@@ -353,3 +353,13 @@ fn one_stream_that_fails_or_stalls_leaves_the_others_alone() {
     stalled.drive();
     assert_eq!(stalled.client.received().len(), 1);
 }
+
+#[test]
+fn subscribing_again_adds_nothing() {
+    let mut pair = limited(PlainClient::delta(), Limits::default().with_names(2));
+    for _ in 0..3 {
+        pair.client.subscribe(&ENDPOINT, ["a", "b"]);
+        pair.drive();
+    }
+    assert_eq!(pair.error(), None);
+}

@@ -140,10 +140,65 @@ fn content_is_believed_whatever_the_label() {
     let current = set_version(&shelf.snapshot().unwrap(), &CLUSTER);
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);
     let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
-    request.version = current;
+    request.version = format!("{current}*");
     pair.client.send(request);
     pair.drive();
     pair.expect(["> CDS [] v=v1 n="]);
+}
+
+#[test]
+fn who_was_sent_what_it_named_is_not_taken_for_one_that_has_everything() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a"), fixture::static_cluster("b")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.expect(["> CDS [a] v= n=", "< CDS v1 n1 [a]", "> ACK CDS n1"]);
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.version = set_version(&shelf.snapshot().unwrap(), &CLUSTER);
+    request.nonce.clear();
+    pair.connect();
+    pair.skip();
+    pair.client.send(request);
+    pair.drive();
+    pair.expect(["> CDS [] v=v1 n=", "< CDS v1 n1 [a b]", "> ACK CDS n1"]);
+}
+
+/// A client that has cluster `a` at 1, rejected it at 2, of which it may have applied what it liked, and then lost its
+/// stream, while the server went back to 1.
+fn rolled_back_after_a_rejection(mut client: PlainClient) -> Pair<PlainClient> {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    client.want(&CLUSTER, [""; 0]);
+    let mut pair = Pair::new(client, &shelf);
+    pair.drive();
+    pair.client.set_acks(false);
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    pair.disconnect();
+    shelf.put([fixture::static_cluster("a")]);
+    pair.client.set_acks(true);
+    pair.connect();
+    pair.skip();
+    pair
+}
+
+#[test]
+fn a_client_that_left_with_a_rejection_is_not_believed() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = rolled_back_after_a_rejection(client);
+        pair.drive();
+        let again = pair.client.received().last().cloned();
+        let sent = again.map(|response| response.resources.len());
+        assert_eq!(sent, Some(1), "{:?}", pair.transcript());
+        // It accepted that, and is believed the next time.
+        let before = pair.client.received().len();
+        pair.connect();
+        pair.drive();
+        assert_eq!(pair.client.received().len(), before);
+    }
 }
 
 #[test]

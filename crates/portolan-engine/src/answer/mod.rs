@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use portolan_core::{Name, ResourceSet, Selection, Snapshot};
 
 use self::changes::Changes;
+use crate::everything;
 use crate::touched::Touched;
 use crate::type_state::TypeState;
 use crate::{Reason, SessionConfig, Variant};
@@ -57,7 +58,7 @@ impl Outcome {
 /// Says what there is to say of one type now.
 pub(crate) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
     let reconnected = state.owed.unless_at.as_deref();
-    if reconnected.is_some_and(|version| set.version() == version) {
+    if reconnected.is_some_and(|version| everything::is_version_of(version, set)) {
         return Outcome::silence(true);
     }
     if state.is_full_state(now.variant) {

@@ -30,7 +30,7 @@ pub(super) fn check_sotw(
     let replaced = session.types[at].subscription.names();
     load.names -= replaced.len();
     load.bytes -= replaced.bytes();
-    load.add(names);
+    load.add(names.iter());
     load.check(session, at, "resource_names")
 }
 
@@ -43,7 +43,9 @@ pub(super) fn check_delta(
 ) -> Result<(), ProtocolError> {
     check_count(session, at, "initial_resource_versions", versions.len())?;
     let mut load = Load::of(session);
-    load.add(subscribe);
+    let held = session.types[at].subscription.names();
+    let is_new = |name: &&Bytes| !core::str::from_utf8(name).is_ok_and(|name| held.contains(name));
+    load.add(subscribe.iter().filter(is_new));
     for (name, version) in versions {
         load.bytes += name.len() + version.len();
     }
@@ -67,9 +69,11 @@ impl Load {
         Self { names, bytes }
     }
 
-    fn add(&mut self, names: &[Bytes]) {
-        self.names += names.len();
-        self.bytes += names.iter().map(Bytes::len).sum::<usize>();
+    fn add<'a>(&mut self, names: impl Iterator<Item = &'a Bytes>) {
+        for name in names {
+            self.names += 1;
+            self.bytes += name.len();
+        }
     }
 
     fn check(

@@ -14,7 +14,9 @@ use portolan_core::{Generation, ResourceType, View};
 
 use self::turn::Turn;
 use crate::type_state::TypeState;
-use crate::{Event, Nonce, ProtocolError, Request, Response, Scope, SessionConfig, Variant};
+use crate::{
+    Event, Nonce, ProtocolError, Request, Response, Scope, SessionConfig, Unsettled, Variant,
+};
 
 /// The protocol on one stream.
 ///
@@ -77,6 +79,8 @@ pub struct Session {
     turn: Option<Turn>,
     /// The publication that was last told to be settled, and whether it is rejected in part.
     settled: Option<(Generation, bool)>,
+    /// What the client says it has and is not believed; until it was sent again.
+    distrusted: Vec<Unsettled>,
     failed: Option<ProtocolError>,
 }
 
@@ -95,8 +99,31 @@ impl Session {
             dirty: false,
             turn: None,
             settled: None,
+            distrusted: Vec::new(),
             failed: None,
         }
+    }
+
+    /// Does not believe what the client says it has of this from an earlier stream. Call it before the first request,
+    /// with what [`unsettled`](Self::unsettled) gave when the client's last stream ended: a client names what it last
+    /// accepted, though it may have applied half of what came after.
+    pub fn distrust(&mut self, unsettled: impl IntoIterator<Item = Unsettled>) {
+        self.distrusted.extend(unsettled);
+    }
+
+    /// What is not known of the client, should its stream end now: of each type at most one entry. What was distrusted
+    /// and has not been sent since is still in it.
+    #[must_use]
+    pub fn unsettled(&self) -> Vec<Unsettled> {
+        let fresh = |state: &&TypeState| {
+            let mut distrusted = self.distrusted.iter();
+            distrusted.all(|distrusted| distrusted.type_url() != state.url())
+        };
+        let states = self.types.iter().filter(fresh);
+        states
+            .filter_map(Unsettled::of)
+            .chain(self.distrusted.iter().cloned())
+            .collect()
     }
 
     /// A request came.

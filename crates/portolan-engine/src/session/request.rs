@@ -13,7 +13,7 @@ use crate::escape::escape;
 use crate::known::Known;
 use crate::subscription::SubscriptionChange;
 use crate::type_state::TypeState;
-use crate::{DeltaRequest, Event, ProtocolError, Request, Scope, SotwRequest, Variant};
+use crate::{DeltaRequest, Event, ProtocolError, Request, Scope, SotwRequest, Unsettled, Variant};
 
 /// Longest foreign type URL that an error repeats.
 const MAX_ECHO: usize = 256;
@@ -43,6 +43,7 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     }
     bounds::check_sotw(session, at, &request.names)?;
 
+    let trusted = distrusted(session, at).is_none();
     let state = &mut session.types[at];
     state.begun = true;
     let had_wildcard = state.subscription.is_wildcard();
@@ -54,7 +55,7 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
         let wildcard = state.subscription.is_wildcard();
         state.owed.everything(wildcard);
         state.owed.even_nothing = !request.version.is_empty();
-        let reconnects = first && state.subscription.is_pure_wildcard();
+        let reconnects = first && trusted && state.subscription.is_pure_wildcard();
         if reconnects && !request.version.is_empty() {
             state.owed.unless_at = Some(request.version);
         }
@@ -64,6 +65,14 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     note_read(session, at, &change.added);
     tell_interest(session, at, change);
     Ok(())
+}
+
+fn distrusted(session: &Session, at: usize) -> Option<&Unsettled> {
+    let url = session.types[at].url();
+    session
+        .distrusted
+        .iter()
+        .find(|unsettled| unsettled.type_url() == url)
 }
 
 /// What enters the subscription is not the client's yet, unless a wildcard brought it before; what a wildcard brought
@@ -113,6 +122,7 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
         true => take_early(session, at),
         false => Early::default(),
     };
+    let distrusted = distrusted(session, at).cloned();
     let state = &mut session.types[at];
     let had_wildcard = state.subscription.is_wildcard();
     let legacy = first && session.config.has_legacy_wildcard(&state.resource_type);
@@ -123,8 +133,9 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
     note_known(state, &change, had_wildcard);
     if first {
         state.begun = true;
-        let versions = claims(state, versions)?;
-        let in_full = matches!(early, Early::Everything);
+        let versions = claims(state, versions, distrusted.as_ref())?;
+        let in_full = matches!(early, Early::Everything)
+            || distrusted.is_some_and(|unsettled| unsettled.is_everything());
         state.owed.unless_claimed = !versions.is_empty() && !in_full;
         state.known = Known::claimed(versions.into_iter());
         state.owed.everything(change.wildcard_asked);
@@ -173,10 +184,12 @@ fn owe_early(state: &mut TypeState, early: Early) {
     }
 }
 
-/// The versions that a client brings from an earlier stream. They are not a subscription (C-173).
+/// The versions that a client brings from an earlier stream. They are not a subscription (C-173). That it has something
+/// is believed in any case.
 fn claims(
     state: &TypeState,
     versions: Vec<(Bytes, Bytes)>,
+    distrusted: Option<&Unsettled>,
 ) -> Result<Vec<(Name, Version)>, ProtocolError> {
     let text = |bytes: &Bytes| match core::str::from_utf8(bytes) {
         Ok(text) => Ok(String::from(text)),
@@ -186,7 +199,12 @@ fn claims(
     for (name, version) in &versions {
         let name = text(name)?;
         if state.subscription.covers_name(&name) {
-            claims.push((Name::from(name), Version::from(text(version)?)));
+            let version = match distrusted.is_some_and(|unsettled| unsettled.contains(&name)) {
+                // No resource has it.
+                true => String::new(),
+                false => text(version)?,
+            };
+            claims.push((Name::from(name), Version::from(version)));
         }
     }
     Ok(claims)

@@ -4,10 +4,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use portolan_core::{MissingName, Name, Publication, ResourceSet, Selection, TypeUrl, View};
+use portolan_core::{
+    MissingName, Name, Publication, ResourceSet, Selection, Snapshot, TypeUrl, Version, View,
+};
 
 use super::Session;
 use crate::answer::{Answer, Circumstances, compose};
+use crate::everything;
 use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
 use crate::{Event, Nonce, Reason, Response, Variant};
@@ -112,6 +115,11 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     };
     let outcome = compose(&session.types[at], set, &circumstances);
 
+    // What the client claimed was compared, and what was not believed is in the answer.
+    let url = session.types[at].url();
+    session
+        .distrusted
+        .retain(|unsettled| unsettled.type_url() != url);
     let state = &mut session.types[at];
     state.pace.set_waiting(unread && !outcome.complete);
     turn.waits |= !independent && !outcome.complete;
@@ -134,7 +142,7 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
     let nonce = Nonce::new(session.sent);
     let state = &mut session.types[at];
     let type_url = state.url().clone();
-    let version = turn.publication.snapshot().version_info(&type_url);
+    let version = version(session.variant, state, turn.publication.snapshot());
     let generation = turn.publication.generation();
     if answer.reason == Reason::Changed {
         state.pace.sent(nonce, now);
@@ -162,6 +170,21 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         removed: answer.removed,
         generation,
         reason: answer.reason,
+    }
+}
+
+/// What a response shows as its version: the caller's label, or else that of the content.
+fn version(variant: Variant, state: &TypeState, snapshot: &Snapshot) -> Version {
+    let shown = snapshot.version_info(state.url());
+    match snapshot.set(state.url()) {
+        Some(set)
+            if variant == Variant::Sotw
+                && state.subscription.is_pure_wildcard()
+                && shown == *set.version() =>
+        {
+            everything::version_of(set)
+        }
+        _ => shown,
     }
 }
 

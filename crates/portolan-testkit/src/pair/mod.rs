@@ -13,7 +13,7 @@ use std::time::Duration;
 use portolan_core::{
     Announced, Delivery, DeliveryOutcome, Interest, Peer, Settlement, Source, TypeUrl, View,
 };
-use portolan_engine::{Event, ProtocolError, Request, Response, Scope, Session};
+use portolan_engine::{Event, ProtocolError, Request, Response, Scope, Session, Unsettled};
 
 use self::laws::Laws;
 use self::link::Link;
@@ -66,6 +66,8 @@ pub struct Pair<C> {
     now: Duration,
     stream: Option<Stream>,
     streams: u64,
+    /// What the server remembers of the client between its streams.
+    unsettled: Vec<Unsettled>,
     up: Link<Request>,
     down: Link<Response>,
     window: usize,
@@ -108,6 +110,7 @@ impl<C: Client> Pair<C> {
             now: Duration::ZERO,
             stream: None,
             streams: 0,
+            unsettled: Vec::new(),
             up: Link::new(setup.latency),
             down: Link::new(setup.latency),
             window: setup.window,
@@ -186,9 +189,12 @@ impl<C: Client> Pair<C> {
         self.transcript.take();
     }
 
-    /// Ends the stream: messages under way are lost, the source hears that its view is gone.
+    /// Ends the stream: messages under way are lost, the source hears that its view is gone. The server remembers
+    /// what the client left unsettled.
     pub fn disconnect(&mut self) {
-        self.stream = None;
+        if let Some(stream) = self.stream.take() {
+            self.unsettled = stream.session.unsettled();
+        }
         self.up.clear();
         self.down.clear();
     }
@@ -209,8 +215,10 @@ impl<C: Client> Pair<C> {
         let waker = Waker::from(Arc::clone(&woken));
         let opened = self.source.open(&self.setup.node, &Peer::unknown(), waker);
         let (scope, config) = (self.setup.scope.clone(), Arc::clone(&self.setup.config));
+        let mut session = Session::new(self.client.variant(), scope, config);
+        session.distrust(std::mem::take(&mut self.unsettled));
         self.stream = Some(Stream {
-            session: Session::new(self.client.variant(), scope, config),
+            session,
             view: opened.expect("the source of a test serves its node"),
             woken,
             laws: Laws::default(),
@@ -220,6 +228,8 @@ impl<C: Client> Pair<C> {
 
     /// As [`connect`](Self::connect), to a server that reads from another source: a replica, or one that restarted.
     pub fn connect_to<S: Source + Clone + 'static>(&mut self, source: &S) {
+        self.disconnect();
+        self.unsettled.clear();
         self.source = Arc::new(source.clone());
         self.connect();
     }

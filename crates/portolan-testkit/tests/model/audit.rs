@@ -78,7 +78,10 @@ impl Auditor {
     pub(crate) fn audit(mut self, lines: &[String]) -> Result<(), String> {
         for (at, line) in lines.iter().enumerate() {
             if line.starts_with("-- stream") {
-                self.types.clear();
+                self.types = std::mem::take(&mut self.types)
+                    .into_iter()
+                    .map(|(url, said)| (url, said.left_behind()))
+                    .collect();
             } else if let Some(gone) = line.strip_prefix("-- gone ") {
                 self.gone(gone);
             } else if let Some(request) = line.strip_prefix("> ") {
@@ -113,7 +116,11 @@ impl Auditor {
             let rejected = said.responses.get(line.words[2]).cloned();
             said.rejected.extend(rejected.unwrap_or_default());
         }
-        let clusters_begun = self.types.contains_key("CDS");
+        if line.words[0] == "ACK" {
+            let said = self.types.entry(url.clone()).or_default();
+            said.accept(line.words[2], self.variant);
+        }
+        let clusters_begun = self.types.get("CDS").is_some_and(|said| said.begun);
         let said = self.types.entry(url.clone()).or_default();
         match self.variant {
             Variant::Sotw if verdict && !line.lists.contains_key(&' ') => {}
@@ -178,6 +185,26 @@ impl Auditor {
 }
 
 impl Said {
+    /// What is remembered of it on the next stream: what the client was sent and did not accept may be sent again.
+    fn left_behind(self) -> Self {
+        let awaited = self.responses.into_values().flatten();
+        let rejected: BTreeSet<_> = awaited.chain(self.rejected).collect();
+        Self {
+            // Of many names not all are remembered: then all may come.
+            everything_asked: rejected.len() > 64 || (self.everything_asked && !self.answered),
+            rejected,
+            ..Self::default()
+        }
+    }
+
+    fn accept(&mut self, nonce: &str, variant: Variant) {
+        let number = |nonce: &str| nonce[1..].parse::<u64>().ok();
+        self.responses.retain(|other, _| match variant {
+            Variant::Sotw => number(other) > number(nonce),
+            _ => other != nonce,
+        });
+    }
+
     fn ask_for(&mut self, names: &[&str], fresh: bool) {
         let names: BTreeSet<_> = names.iter().map(|n| (*n).to_owned()).collect();
         self.everything_asked |= names.contains("*") && !self.names.contains("*");
