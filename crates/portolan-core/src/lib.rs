@@ -7,7 +7,7 @@
 //! | [`Publication`] | a snapshot as it was published, numbered |
 //! | [`Version`] | what identifies content on the wire |
 //! | [`Node`], [`Peer`] | what a client says of itself; what the transport knows of it |
-//! | [`NodeHash`] | maps a node to the group whose snapshot it is served |
+//! | [`NodeHash`] | maps a node to the group whose snapshot it is served; [parts](node_hash) to build one from |
 //! | [`Source`], [`View`] | where a server reads from; what one stream sees of it |
 //! | [`SnapshotWriter`] | where a publisher writes to |
 //! | [`DeliverySink`], [`GroupObserver`] | who hears of ACKs and NACKs, and of groups that come and go |
@@ -22,10 +22,11 @@ mod group;
 mod lookup;
 mod name;
 mod node;
-mod node_hash;
+pub mod node_hash;
 mod overlay;
 mod peer;
 mod references;
+mod refusal;
 mod resource;
 mod resource_set;
 mod resource_type;
@@ -41,10 +42,12 @@ pub use group::{GroupObserver, Published, SnapshotWriter};
 pub use lookup::Lookup;
 pub use name::Name;
 pub use node::{Locality, MetadataValue, Node};
-pub use node_hash::{GroupKey, NodeHash, NodeId, Refusal, RefusalKind};
+#[doc(inline)]
+pub use node_hash::{GroupKey, NodeHash, NodeId};
 pub use overlay::{Overlay, OverlayEntry};
 pub use peer::Peer;
 pub use references::{Facts, NoReferences, ReadyWhen, Reference, References};
+pub use refusal::{Refusal, RefusalKind};
 pub use resource::{EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry};
 pub use resource_set::{Diff, ResourceSet, ResourceSetEdit, Selection, ValueId, encoded_chunks};
 pub use resource_type::{MissingName, ResourceType, ResourceTypes, SotwMode, well_known};
