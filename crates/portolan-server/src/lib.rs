@@ -71,6 +71,7 @@ mod shutdown;
 mod status;
 mod stream;
 mod text;
+mod unsettled;
 mod wire;
 
 pub use portolan_engine::{Event, Limits, ProtocolError, Reason, SessionConfig, Variant};

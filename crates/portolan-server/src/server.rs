@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::service::{Aggregated, DiscoveryService};
 use crate::shutdown::Drain;
 use crate::status::Rejection;
+use crate::unsettled::UnsettledNodes;
 
 /// Serves the discovery services from a [`Source`]. Cloning is cheap, and clones are one server.
 ///
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) session: Arc<SessionConfig>,
     pub(crate) config: Config,
     pub(crate) drain: Drain,
+    pub(crate) unsettled: UnsettledNodes,
     announcer: Announcer,
     ready: AtomicBool,
     streams: Arc<watch::Sender<usize>>,
@@ -52,6 +54,7 @@ impl XdsServer {
             session: Arc::new(session),
             config,
             drain: Drain::new(),
+            unsettled: UnsettledNodes::default(),
             announcer: Announcer::default(),
             ready: AtomicBool::new(ready),
             streams: Arc::new(watch::Sender::new(0)),

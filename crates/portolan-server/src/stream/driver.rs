@@ -79,6 +79,14 @@ impl<'a> Driver<'a> {
 
     /// Serves the stream until it ends, and says why it did.
     pub(super) async fn run(&mut self) -> CloseReason {
+        let reason = self.serve().await;
+        let unsettled = self.session.unsettled();
+        let nodes = &self.stream.server.unsettled;
+        nodes.remember(self.node.id(), unsettled);
+        reason
+    }
+
+    async fn serve(&mut self) -> CloseReason {
         loop {
             match self.turn() {
                 Ok(Turn::Sent) => {}

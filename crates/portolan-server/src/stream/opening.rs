@@ -51,8 +51,10 @@ pub(super) async fn open(
         .map_err(CloseReason::NoSource)?;
     stream.observe(|callbacks, stream| callbacks.stream_admitted(stream));
     let config = Arc::clone(&stream.server.session);
+    let mut session = Session::new(call.variant, call.scope.clone(), config);
+    session.distrust(stream.server.unsettled.take(known.id()));
     Ok(Opened {
-        session: Session::new(call.variant, call.scope.clone(), config),
+        session,
         view,
         scope: call.scope,
         node: known,

@@ -4,9 +4,10 @@ use bytes::Bytes;
 use portolan_core::well_known;
 use portolan_server::XdsServer;
 use portolan_types::envoy::service::discovery::v3::DeltaDiscoveryResponse;
+use portolan_types::google::rpc::Status;
 use std::sync::Arc;
 
-use crate::client::{Client, DELTA, bodies, clusters, delta_clusters};
+use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_clusters};
 use crate::source::TestSource;
 
 fn server(source: &TestSource) -> XdsServer {
@@ -30,6 +31,46 @@ async fn state_of_the_world_is_answered_and_pushed() {
     assert_eq!(bodies(&second), [b"2", b"1"]);
     assert_ne!(second.nonce, first.nonce);
     assert_ne!(second.version_info, first.version_info);
+}
+
+/// Comes back with the version that it accepted last.
+async fn reconnect(xds: &XdsServer, node: &str, accepted: &str) -> Client {
+    let client = Client::open(xds, SOTW).await;
+    let mut request = clusters(node);
+    request.version_info = accepted.to_owned();
+    client.send(&request);
+    client
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_left_with_a_rejection_is_not_believed_and_any_other_is() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = server(&source);
+    let mut client = Client::of_clusters(&xds, "n").await;
+    let accepted = client.response().await;
+    client.ack(&accepted);
+    source.publish(&[("a", b"2")]);
+    let rejected = client.response().await;
+    let mut nack = clusters("n");
+    nack.version_info = accepted.version_info.clone();
+    nack.response_nonce = rejected.nonce;
+    nack.error_detail = Some(Status::default());
+    client.send(&nack);
+    client.assert_quiet().await;
+    drop(client);
+    xds.drained().await;
+
+    source.publish(&[("a", b"1")]);
+    let mut other = reconnect(&xds, "other", &accepted.version_info).await;
+    other.assert_quiet().await;
+    let mut client = reconnect(&xds, "n", &accepted.version_info).await;
+    let again = client.response().await;
+    assert_eq!(bodies(&again), [b"1"]);
+    client.ack(&again);
+    client.assert_quiet().await;
+    drop(client);
+    let mut client = reconnect(&xds, "n", &again.version_info).await;
+    client.assert_quiet().await;
 }
 
 #[tokio::test(start_paused = true)]
