@@ -167,7 +167,7 @@ async fn the_source_hears_of_interest_and_of_what_became_of_responses() {
     let mut rejection = clusters("n");
     rejection.version_info = first.version_info;
     rejection.response_nonce = second.nonce;
-    rejection.error_detail = Some(portolan_types::google::rpc::Status {
+    rejection.error_detail = Some(Status {
         message: "bad cluster".into(),
         ..Default::default()
     });
