@@ -241,13 +241,16 @@ pub mod well_known {
     /// `envoy.config.core.v3.TypedExtensionConfig` (ECDS).
     pub const EXTENSION_CONFIG: TypeUrl =
         TypeUrl::from_static("type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig");
+    /// `ratelimit.config.ratelimit.v3.RateLimitConfig`, which the rate limit service asks for instead of a proxy (RLS).
+    pub const RATE_LIMIT_CONFIG: TypeUrl =
+        TypeUrl::from_static("type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig");
 
     const fn of(url: TypeUrl, short_name: &'static str, rank: u16) -> ResourceType {
         ResourceType::base(url, short_name).with_rank(rank)
     }
 
     /// The descriptors, in rank order.
-    pub(super) fn descriptors() -> [ResourceType; 10] {
+    pub(super) fn descriptors() -> [ResourceType; 11] {
         use MissingName::{Bodyless, ReportUnlessReferenced, Silent};
         use SotwMode::{FullState, Unsupported};
         [
@@ -255,6 +258,11 @@ pub mod well_known {
             of(SECRET, "SDS", 20)
                 .with_independent(true)
                 .with_missing_name(Silent),
+            // The rate limit service replaces all that it has by what a response holds.
+            of(RATE_LIMIT_CONFIG, "RLS", 30)
+                .with_independent(true)
+                .with_sotw_mode(FullState)
+                .with_legacy_wildcard(true),
             of(CLUSTER, "CDS", 100)
                 .with_sotw_mode(FullState)
                 .with_legacy_wildcard(true)
@@ -344,14 +352,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_state_in_sotw_are_listeners_clusters_and_scoped_routes_only() {
+    fn full_state_in_sotw_are_the_types_whose_clients_take_absence_for_deletion() {
         let types = ResourceTypes::well_known();
         let full: Vec<_> = types
             .iter()
             .filter(|t| t.sotw_mode() == SotwMode::FullState)
             .map(ResourceType::short_name)
             .collect();
-        assert_eq!(full, ["CDS", "LDS", "SRDS"]);
+        assert_eq!(full, ["CDS", "LDS", "SRDS", "RLS"]);
     }
 
     #[test]
