@@ -1,7 +1,7 @@
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use portolan_core::{Name, Resource};
+use portolan_core::{Name, Resource, ResourceSet, Selection};
 
 use crate::fingerprint::Fingerprint;
 use crate::name_set::NameSet;
@@ -75,6 +75,17 @@ impl Subscription {
     /// Whether a name is wanted for which there is no resource (any more).
     pub(crate) fn covers_name(&self, name: &str) -> bool {
         self.is_wildcard() || self.names.contains(name)
+    }
+
+    /// All of a set that is wanted.
+    pub(crate) fn select(&self, set: &ResourceSet) -> Selection {
+        if self.is_pure_wildcard() {
+            return Selection::wildcard(set);
+        }
+        if self.is_wildcard() {
+            return Selection::of(set.iter().filter(|r| self.covers(r)).cloned());
+        }
+        Selection::of(self.names.iter().filter_map(|name| set.get(name)).cloned())
     }
 
     /// Reads the names of a state-of-the-world request: the complete new subscription (C-051).

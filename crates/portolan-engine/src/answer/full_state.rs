@@ -21,7 +21,7 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
     let first = state.owed.wildcard || state.owed.all_names;
     let unasked = |name| !state.owed.names.contains_key(name);
     let paced = !first && !now.hold && changes.names().any(unasked);
-    let resources = everything(state, set);
+    let resources = state.subscription.select(set);
     let (fresh, touched) = match state.suspects.is_empty() {
         true => (changes.selection(), changes.touched()),
         false => in_doubt(state, &changes, &resources),
@@ -64,16 +64,4 @@ fn is_owed(state: &TypeState, set: &ResourceSet) -> bool {
         || (owed.all_names && owed.even_nothing && !names.is_empty())
         || (owed.all_names && names.iter().any(|name| set.contains(name)))
         || asked.any(|(name, _)| set.contains(name))
-}
-
-fn everything(state: &TypeState, set: &ResourceSet) -> Selection {
-    let subscription = &state.subscription;
-    if subscription.is_pure_wildcard() {
-        return Selection::wildcard(set);
-    }
-    if subscription.is_wildcard() {
-        return Selection::of(set.iter().filter(|r| subscription.covers(r)).cloned());
-    }
-    let named = subscription.names().iter();
-    Selection::of(named.filter_map(|name| set.get(name)).cloned())
 }

@@ -12,6 +12,7 @@ use core::time::Duration;
 
 use portolan_core::{Generation, ResourceType, View};
 
+pub(crate) use self::request::resolve;
 use self::turn::Turn;
 use crate::type_state::TypeState;
 use crate::{

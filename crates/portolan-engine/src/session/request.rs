@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
-use portolan_core::{Name, ResourceType, TypeUrl, Version};
+use portolan_core::{Name, ResourceType, ResourceTypes, TypeUrl, Version};
 
 use super::{Session, acknowledge, bounds};
 use crate::early::Early;
@@ -229,7 +229,7 @@ fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
 
 /// What every request has in common: its type, resolved and noted.
 fn begin(session: &mut Session, type_url: &str) -> Result<usize, ProtocolError> {
-    let resource_type = resolve(session, type_url)?;
+    let resource_type = resolve(&session.scope, session.config.types(), type_url)?;
     let at = session.type_index(resource_type)?;
     let (variant, state) = (session.variant, &session.types[at]);
     if !state.begun {
@@ -251,11 +251,16 @@ fn begin(session: &mut Session, type_url: &str) -> Result<usize, ProtocolError> 
     Ok(at)
 }
 
-fn resolve(session: &Session, type_url: &str) -> Result<ResourceType, ProtocolError> {
+/// The type that a request is about (C-037 to C-039).
+pub(crate) fn resolve(
+    scope: &Scope,
+    types: &ResourceTypes,
+    type_url: &str,
+) -> Result<ResourceType, ProtocolError> {
     bounds::check_type_url(type_url)?;
-    match &session.scope {
+    match scope {
         Scope::Aggregated if type_url.is_empty() => Err(ProtocolError::EmptyTypeUrl),
-        Scope::Aggregated => Ok(session.config.types().get(type_url)),
+        Scope::Aggregated => Ok(types.get(type_url)),
         Scope::Single(only) if type_url.is_empty() || only.url().as_str() == type_url => {
             Ok(only.clone())
         }
