@@ -1,9 +1,9 @@
 //! Virtual hosts: delta only, on demand, and never simply missing.
 
-use portolan_core::Snapshot;
 use portolan_core::well_known::{ROUTE, VIRTUAL_HOST};
-use portolan_engine::{Event, Variant};
-use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
+use portolan_core::{ResourceTypes, Snapshot};
+use portolan_engine::{Event, Scope, Variant};
+use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
 
 fn table() -> (Shelf, Pair<PlainClient>) {
     let shelf = Shelf::new();
@@ -22,6 +22,22 @@ fn an_empty_base_set_is_answered_so_that_the_wait_ends() {
     pair.client.subscribe(&VIRTUAL_HOST, []);
     pair.drive();
     pair.expect(["> VHDS", "< VHDS n2 [] -[r/]", "> ACK VHDS n2"]);
+}
+
+#[test]
+fn on_a_stream_of_their_own_the_wait_ends_too() {
+    let shelf = Shelf::new();
+    shelf.put([
+        fixture::route("r1", [""; 0]).discovers_hosts(),
+        fixture::route("r2", [""; 0]).discovers_hosts(),
+        fixture::route("r3", [""; 0]),
+    ]);
+    let hosts = Scope::Single(ResourceTypes::well_known().get(VIRTUAL_HOST));
+    let setup = Setup::default().with_scope(hosts);
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, setup);
+    pair.client.subscribe(&VIRTUAL_HOST, []);
+    pair.drive();
+    pair.expect(["> VHDS", "< VHDS n1 [] -[r1/ r2/]", "> ACK VHDS n1"]);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use portolan_core::{
-    MissingName, Name, Publication, ResourceSet, Selection, Snapshot, TypeUrl, Version, View,
+    MissingName, Name, Publication, Resource, ResourceSet, Selection, Snapshot, TypeUrl, Version,
+    View,
 };
 
 use super::Session;
@@ -13,7 +14,7 @@ use crate::answer::{Answer, Circumstances, compose};
 use crate::everything;
 use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
-use crate::{Event, Nonce, Reason, Response, Variant};
+use crate::{Event, Nonce, Reason, Response, Scope, Variant};
 
 /// One round through the types of a stream.
 #[derive(Debug)]
@@ -219,27 +220,34 @@ fn owe_children(session: &mut Session, at: usize, fresh: &Selection, nonce: Nonc
 }
 
 /// An empty set of virtual hosts leaves a client waiting unless something is named. What refers to the type says what
-/// to name: `<route>/` for each route table whose hosts are discovered.
+/// to name: `<route>/` for each route table whose hosts are discovered. On a stream of one type it is not known which
+/// tables the client has, so all are named; a client passes over those that it did not ask about.
 fn stand_ins(session: &Session, at: usize, turn: &Turn, set: &ResourceSet) -> Vec<Name> {
     let state = &session.types[at];
     let bodyless = state.resource_type.missing_name() == MissingName::Bodyless;
     if !bodyless || !state.owed.wildcard || set.wildcard_len() > 0 {
         return Vec::new();
     }
-    let mut names = Vec::new();
-    for other in &session.types {
-        let Some(set) = turn.publication.snapshot().set(other.url()) else {
-            continue;
-        };
-        let named = other
-            .subscription
-            .names()
-            .iter()
-            .filter_map(|name| set.get(name));
-        for resource in named {
-            let facts = resource.facts(session.config.references());
-            names.extend(facts.references_to(state.url()).cloned());
-        }
-    }
-    names
+    let snapshot = turn.publication.snapshot();
+    let parents: Vec<_> = match session.scope {
+        Scope::Single(_) => snapshot.sets().flat_map(|(_, set)| set.iter()).collect(),
+        Scope::Aggregated => subscribed(session, snapshot).collect(),
+    };
+    let facts = parents
+        .into_iter()
+        .map(|resource| resource.facts(session.config.references()));
+    let names = facts.flat_map(|facts| facts.references_to(state.url()));
+    names.cloned().collect()
+}
+
+/// The resources of a snapshot that the client names.
+fn subscribed<'a>(
+    session: &'a Session,
+    snapshot: &'a Snapshot,
+) -> impl Iterator<Item = &'a Resource> {
+    session.types.iter().flat_map(|state| {
+        let names = state.subscription.names().iter();
+        let set = snapshot.set(state.url());
+        names.filter_map(move |name| set.and_then(|set| set.get(name)))
+    })
 }
