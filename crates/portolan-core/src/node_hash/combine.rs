@@ -98,7 +98,9 @@ impl<A: NodeHash, B: NodeHash<Key = A::Key>> NodeHash for Or<A, B> {
             decided => return decided,
         };
         let second = self.second.key(node, peer);
-        second.map_err(|second| Refusal::new(second.kind(), format!("{first}; or else {second}")))
+        second.map_err(|second| {
+            Refusal::new(second.kind(), format!("{first}; failing that, {second}"))
+        })
     }
 }
 
@@ -138,7 +140,11 @@ mod tests {
         let hash = NodeMetadata::new("role").or(NodeCluster::default());
         let refusal = key(&hash, &Node::default()).unwrap_err();
         assert_eq!(refusal.kind(), RefusalKind::Invalid);
-        for remedy in ["node.metadata[\"role\"]", "; or else ", "node.cluster"] {
+        for remedy in [
+            "node.metadata[\"role\"]",
+            "; failing that, ",
+            "node.cluster",
+        ] {
             assert!(refusal.reason().contains(remedy), "{refusal}");
         }
         let refusal = key(
