@@ -84,8 +84,38 @@ impl Settlement {
     }
 }
 
-/// Hears what became of each response, by group. Called from the stream's own task: it must not block.
+/// The number of a view: unique among all that one cache ever opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ViewId(u64);
+
+impl ViewId {
+    /// A view's number.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// Hears how far each stream of a group got: what a cache is told through [`View`](crate::View), with the group.
+///
+/// Of one view the calls come one after the other: `opened` first, `closed` last. Those of different views overlap.
+/// They come from the streams' own tasks: they must not block.
 pub trait DeliverySink<K: GroupKey>: Debug + Send + Sync {
+    /// A stream of the group was opened, by `node`.
+    fn opened(&self, _group: &K, _view: ViewId, _node: &Node) {}
+
     /// A response got further.
-    fn delivered(&self, group: &K, delivery: &Delivery<'_>);
+    fn delivered(&self, _group: &K, _view: ViewId, _delivery: &Delivery<'_>) {}
+
+    /// A stream came to rest on a publication, see [`View::settled`](crate::View::settled).
+    fn settled(&self, _group: &K, _view: ViewId, _settlement: Settlement) {}
+
+    /// A stream ended.
+    fn closed(&self, _group: &K, _view: ViewId) {}
 }

@@ -10,7 +10,7 @@
 //! | [`NodeHash`] | maps a node to the group whose snapshot it is served; [parts](node_hash) to build one from |
 //! | [`Source`], [`View`] | where a server reads from; what one stream sees of it |
 //! | [`SnapshotWriter`] | where a publisher writes to |
-//! | [`DeliverySink`], [`GroupObserver`] | who hears of ACKs and NACKs, and of groups that come and go |
+//! | [`DeliverySink`], [`GroupObserver`] | who hears how far each stream got, and of groups that come and go |
 //! | [`References`] | reads out of a body what it refers to |
 //!
 //! This crate knows no protobuf messages, does no I/O, and has no clocks and no threads.
@@ -36,7 +36,7 @@ mod type_url;
 mod version;
 mod wire;
 
-pub use delivery::{Delivery, DeliveryOutcome, DeliverySink, Settlement};
+pub use delivery::{Delivery, DeliveryOutcome, DeliverySink, Settlement, ViewId};
 pub use error::ResourceError;
 pub use group::{GroupObserver, Published, SnapshotWriter};
 pub use lookup::Lookup;

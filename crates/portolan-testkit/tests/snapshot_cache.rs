@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use portolan_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
 use portolan_core::well_known::CLUSTER;
-use portolan_core::{Delivery, DeliveryOutcome, DeliverySink, Node, NodeId, Published, Snapshot};
+use portolan_core::{
+    Delivery, DeliveryOutcome, DeliverySink, Node, NodeId, Published, Snapshot, ViewId,
+};
 use portolan_testkit::fixture::Fixture;
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, fixture};
 
@@ -126,7 +128,7 @@ fn a_hundred_streams_of_a_group_hear_of_one_publication() {
 struct Sink(Mutex<Vec<String>>);
 
 impl DeliverySink<String> for Sink {
-    fn delivered(&self, group: &String, delivery: &Delivery<'_>) {
+    fn delivered(&self, group: &String, _: ViewId, delivery: &Delivery<'_>) {
         let outcome = match delivery.outcome {
             DeliveryOutcome::Acked => "acked",
             DeliveryOutcome::Nacked(_) => "nacked",

@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
-use portolan_core::{Generation, Node, Publication};
+use portolan_core::{Generation, Node, Publication, ViewId};
 
 use super::ledger::Ledger;
 use super::lifecycle::{Event, Lifecycle};
@@ -24,13 +24,12 @@ pub(super) struct Group<K> {
 struct State {
     ledger: Ledger,
     streams: usize,
-    opened: u64,
     /// The streams that were not woken since they last loaded, by what was newest then. A stream that is missing was
     /// woken and will load.
     ///
     /// Ordered, so that those with something to hear of come first; and a stream that saw the newest publication is
     /// always here, since only those before it are taken out.
-    unwoken: BTreeMap<(Generation, u64), Arc<Waker>>,
+    unwoken: BTreeMap<(Generation, ViewId), Arc<Waker>>,
     /// Whether the group is in the announcer's line, or about to be put there.
     queued: bool,
     lifecycle: Lifecycle,
@@ -41,7 +40,7 @@ struct State {
 /// A stream's place in its group.
 #[derive(Debug)]
 pub(super) struct Place {
-    stream: u64,
+    view: ViewId,
     /// The newest publication when the stream last loaded, or else when it was opened.
     seen: Cell<Generation>,
     waker: Arc<Waker>,
@@ -111,15 +110,19 @@ impl<K> Group<K> {
     }
 
     /// Adds a stream; `None` when the group was freed. Its node is given where somebody wants to hear of first nodes.
-    pub(super) fn join(&self, waker: &Arc<Waker>, node: Option<&Arc<Node>>) -> Option<Place> {
+    pub(super) fn join(
+        &self,
+        view: ViewId,
+        waker: &Arc<Waker>,
+        node: Option<&Arc<Node>>,
+    ) -> Option<Place> {
         let mut state = self.state();
         if state.retired {
             return None;
         }
-        state.opened += 1;
         state.streams += 1;
         let place = Place {
-            stream: state.opened,
+            view,
             seen: Cell::new(state.ledger.last()),
             waker: Arc::clone(waker),
         };
@@ -196,13 +199,17 @@ impl<K> Group<K> {
 impl State {
     /// Whether a stream has to be woken. There is nothing to hear of a group without data.
     fn has_outdated(&self) -> bool {
-        let behind = |(&(seen, _), _): (&(Generation, u64), _)| seen < self.ledger.last();
+        let behind = |(&(seen, _), _): (&(Generation, ViewId), _)| seen < self.ledger.last();
         self.ledger.publication().is_some() && self.unwoken.first_key_value().is_some_and(behind)
     }
 }
 
 impl Place {
-    fn key(&self) -> (Generation, u64) {
-        (self.seen.get(), self.stream)
+    pub(super) fn view(&self) -> ViewId {
+        self.view
+    }
+
+    fn key(&self) -> (Generation, ViewId) {
+        (self.seen.get(), self.view)
     }
 }

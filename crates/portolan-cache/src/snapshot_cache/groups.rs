@@ -91,7 +91,7 @@ impl<K: GroupKey> Groups<K> {
 mod tests {
     use std::task::Waker;
 
-    use portolan_core::Snapshot;
+    use portolan_core::{Snapshot, ViewId};
 
     use super::*;
 
@@ -104,7 +104,8 @@ mod tests {
         let (next, _) = seen.enter(Snapshot::empty());
         assert!(group.ledger().is_none());
         assert!(group.replace(&seen, next.unwrap()).is_none());
-        assert!(group.join(&Arc::new(Waker::noop().clone()), None).is_none());
+        let waker = Arc::new(Waker::noop().clone());
+        assert!(group.join(ViewId::new(1), &waker, None).is_none());
     }
 
     #[test]

@@ -50,8 +50,8 @@ pub use self::writer::SnapshotCacheWriter;
 #[must_use]
 pub struct SnapshotCache<H: NodeHash> {
     node_hash: H,
-    delivery_sink: Option<Arc<dyn DeliverySink<H::Key>>>,
-    observer: Option<Arc<dyn GroupObserver<H::Key>>>,
+    delivery_sinks: Vec<Arc<dyn DeliverySink<H::Key>>>,
+    observers: Vec<Arc<dyn GroupObserver<H::Key>>>,
 }
 
 impl<H: NodeHash> SnapshotCache<H> {
@@ -59,32 +59,32 @@ impl<H: NodeHash> SnapshotCache<H> {
     pub fn new(node_hash: H) -> Self {
         Self {
             node_hash,
-            delivery_sink: None,
-            observer: None,
+            delivery_sinks: Vec::new(),
+            observers: Vec::new(),
         }
     }
 
-    /// Who hears what became of each response, by group. Default: nobody.
+    /// Adds one who hears of each stream how far it got, by group. Default: nobody.
     pub fn with_delivery_sink(mut self, sink: Arc<dyn DeliverySink<H::Key>>) -> Self {
-        self.delivery_sink = Some(sink);
+        self.delivery_sinks.push(sink);
         self
     }
 
-    /// Who hears which groups have nodes. Default: nobody.
+    /// Adds one who hears which groups have nodes. Default: nobody.
     ///
     /// For each group, `first_node` and `last_node_left` alternate and never overlap, and the last one heard agrees
     /// with reality once the calls have returned. Streams that come and go while a call for their group is being
     /// made are reported by whoever makes that call, after it; of several times that a group filled and emptied
     /// meanwhile only the outcome is told.
     pub fn with_observer(mut self, observer: Arc<dyn GroupObserver<H::Key>>) -> Self {
-        self.observer = Some(observer);
+        self.observers.push(observer);
         self
     }
 
     /// The two handles: one for publishers, one for servers.
     #[must_use]
     pub fn split(self) -> (SnapshotCacheWriter<H::Key>, SnapshotCacheReader<H>) {
-        let store = Arc::new(Store::new(self.delivery_sink, self.observer));
+        let store = Arc::new(Store::new(self.delivery_sinks, self.observers));
         let writer = SnapshotCacheWriter::new(Arc::clone(&store));
         (writer, SnapshotCacheReader::new(self.node_hash, store))
     }

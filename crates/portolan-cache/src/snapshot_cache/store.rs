@@ -1,10 +1,10 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 
 use portolan_core::{
-    Announced, Delivery, DeliverySink, GroupKey, GroupObserver, Node, Published, Snapshot,
-    SnapshotBuilder,
+    Announced, DeliverySink, GroupKey, GroupObserver, Node, Published, Snapshot, SnapshotBuilder,
+    ViewId,
 };
 
 use super::group::{Group, Place};
@@ -25,21 +25,24 @@ pub(super) struct Store<K: GroupKey> {
     groups: Groups<K>,
     announcer: Announcer<Group<K>>,
     streams: AtomicUsize,
-    delivery_sink: Option<Arc<dyn DeliverySink<K>>>,
-    observer: Option<Arc<dyn GroupObserver<K>>>,
+    /// How many views were ever opened.
+    opened: AtomicU64,
+    delivery_sinks: Vec<Arc<dyn DeliverySink<K>>>,
+    observers: Vec<Arc<dyn GroupObserver<K>>>,
 }
 
 impl<K: GroupKey> Store<K> {
     pub(super) fn new(
-        delivery_sink: Option<Arc<dyn DeliverySink<K>>>,
-        observer: Option<Arc<dyn GroupObserver<K>>>,
+        delivery_sinks: Vec<Arc<dyn DeliverySink<K>>>,
+        observers: Vec<Arc<dyn GroupObserver<K>>>,
     ) -> Self {
         Self {
             groups: Groups::new(),
             announcer: Announcer::new(),
             streams: AtomicUsize::new(0),
-            delivery_sink,
-            observer,
+            opened: AtomicU64::new(0),
+            delivery_sinks,
+            observers,
         }
     }
 
@@ -96,14 +99,16 @@ impl<K: GroupKey> Store<K> {
 
     pub(super) fn open(self: &Arc<Self>, key: &K, node: &Arc<Node>, waker: Waker) -> GroupView<K> {
         let waker = Arc::new(waker);
-        let node = self.observer.is_some().then_some(node);
+        let view = ViewId::new(self.opened.fetch_add(1, Ordering::Relaxed));
+        let first_node = (!self.observers.is_empty()).then_some(node);
         loop {
             let group = self.groups.get_or_create(key);
-            if let Some(place) = group.join(&waker, node) {
+            if let Some(place) = group.join(view, &waker, first_node) {
                 self.streams.fetch_add(1, Ordering::Relaxed);
-                let view = GroupView::new(Arc::clone(self), group, place);
-                self.settle(view.group());
-                return view;
+                let opened = GroupView::new(Arc::clone(self), group, place);
+                self.tell_sinks(|sink| sink.opened(key, view, node));
+                self.settle(opened.group());
+                return opened;
             }
             self.forget(&group);
         }
@@ -112,12 +117,13 @@ impl<K: GroupKey> Store<K> {
     pub(super) fn close(&self, group: &Arc<Group<K>>, place: &Place) {
         group.leave(place);
         self.streams.fetch_sub(1, Ordering::Relaxed);
+        self.tell_sinks(|sink| sink.closed(group.key(), place.view()));
         self.settle(group);
     }
 
-    pub(super) fn delivered(&self, group: &Group<K>, delivery: &Delivery<'_>) {
-        if let Some(sink) = &self.delivery_sink {
-            contain(|| sink.delivered(group.key(), delivery));
+    pub(super) fn tell_sinks(&self, tell: impl Fn(&dyn DeliverySink<K>)) {
+        for sink in &self.delivery_sinks {
+            contain(|| tell(&**sink));
         }
     }
 
@@ -161,19 +167,25 @@ impl<K: GroupKey> Store<K> {
         Some(published)
     }
 
-    /// Tells the observer what it has not heard of a group, and frees the group if nothing is left of it.
+    /// Tells the observers what they have not heard of a group, and frees the group if nothing is left of it.
     fn settle(&self, group: &Arc<Group<K>>) {
-        if let Some(observer) = &self.observer {
+        if !self.observers.is_empty() {
             let mut event = group.claim_event();
             while let Some(told) = event {
-                contain(|| match &told {
-                    Event::FirstNode(node) => observer.first_node(group.key(), node),
-                    Event::LastNodeLeft => observer.last_node_left(group.key()),
-                });
+                self.tell_observers(group.key(), &told);
                 event = group.next_event();
             }
         }
         self.free_if_vacant(group);
+    }
+
+    fn tell_observers(&self, key: &K, event: &Event) {
+        for observer in &self.observers {
+            contain(|| match event {
+                Event::FirstNode(node) => observer.first_node(key, node),
+                Event::LastNodeLeft => observer.last_node_left(key),
+            });
+        }
     }
 
     fn free_if_vacant(&self, group: &Arc<Group<K>>) {

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use portolan_core::{Delivery, GroupKey, Publication, View};
+use portolan_core::{Delivery, DeliverySink, GroupKey, Publication, Settlement, View, ViewId};
 
 use super::group::{Group, Place};
 use super::store::Store;
@@ -25,6 +25,11 @@ impl<K: GroupKey> GroupView<K> {
     pub(super) fn group(&self) -> &Arc<Group<K>> {
         &self.group
     }
+
+    fn tell(&self, tell: impl Fn(&dyn DeliverySink<K>, &K, ViewId)) {
+        let (key, view) = (self.group.key(), self.place.view());
+        self.store.tell_sinks(|sink| tell(sink, key, view));
+    }
 }
 
 impl<K: GroupKey> View for GroupView<K> {
@@ -34,7 +39,11 @@ impl<K: GroupKey> View for GroupView<K> {
     }
 
     fn delivered(&mut self, delivery: &Delivery<'_>) {
-        self.store.delivered(&self.group, delivery);
+        self.tell(|sink, key, view| sink.delivered(key, view, delivery));
+    }
+
+    fn settled(&mut self, settlement: Settlement) {
+        self.tell(|sink, key, view| sink.settled(key, view, settlement));
     }
 }
 

@@ -80,6 +80,14 @@ impl SnapshotBuilder {
         }
     }
 
+    /// Forgets what is there of a type, its label included.
+    pub(super) fn start_over(&mut self, type_url: &TypeUrl) {
+        if let Some(draft) = self.types.get_mut(type_url) {
+            *draft = Draft::default();
+        }
+        self.labels.remove(type_url);
+    }
+
     /// Adds a resource that must be new to this snapshot.
     ///
     /// # Errors
@@ -276,6 +284,31 @@ mod tests {
         };
         assert_eq!(build(Some("v7")).version_info(&CLUSTER), "v7");
         assert!(build(Some("v7")).same_content(&build(None)));
+    }
+
+    #[test]
+    fn a_rebuilt_type_starts_empty_and_shares_what_is_equal() {
+        let endpoints = |name: &str, body| Resource::builder(ENDPOINT, name, body);
+        let mut builder = Snapshot::builder();
+        builder.insert(cluster("a", b"1")).unwrap();
+        for name in ["a", "b"] {
+            builder.insert(endpoints(name, &b"1"[..])).unwrap();
+        }
+        builder.label(ENDPOINT, "v1").only([LISTENER]);
+        let first = builder.build();
+
+        let mut rebuilt = first.rebuild([ENDPOINT]);
+        rebuilt.insert(endpoints("a", &b"1"[..])).unwrap();
+        let second = rebuilt.build();
+        let id = |snapshot: &Snapshot, url: &TypeUrl| snapshot.set(url).unwrap().id();
+        assert_eq!(id(&second, &CLUSTER), id(&first, &CLUSTER));
+        assert_eq!(second.set(&ENDPOINT).unwrap().len(), 1);
+        assert_ne!(second.version_info(&ENDPOINT), "v1");
+        assert!(second.set(&LISTENER).is_some());
+
+        let mut again = second.rebuild([ENDPOINT]);
+        again.insert(endpoints("a", &b"1"[..])).unwrap();
+        assert_eq!(id(&again.build(), &ENDPOINT), id(&second, &ENDPOINT));
     }
 
     #[test]

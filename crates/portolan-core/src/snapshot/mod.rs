@@ -71,6 +71,15 @@ impl Snapshot {
         builder
     }
 
+    /// Starts a copy in which `types` are made anew: a builder that starts with all that `self` holds of the other
+    /// types, and with none of these, of which it shares with `self` whatever turns out equal.
+    #[must_use]
+    pub fn rebuild(&self, types: impl IntoIterator<Item = TypeUrl>) -> SnapshotBuilder {
+        let mut builder = self.edit();
+        types.into_iter().for_each(|url| builder.start_over(&url));
+        builder
+    }
+
     /// Identity of the value.
     #[must_use]
     pub fn id(&self) -> ValueId {

@@ -1,7 +1,6 @@
 use std::sync::{Mutex, OnceLock};
 
-use portolan_core::well_known::CLUSTER;
-use portolan_core::{Delivery, DeliveryOutcome, DeliverySink, Generation, GroupObserver};
+use portolan_core::GroupObserver;
 
 use super::*;
 
@@ -172,44 +171,22 @@ fn an_observer_that_panics_breaks_nothing() {
     assert_eq!((writer.total_groups(), writer.total_streams()), (0, 0));
 }
 
-#[derive(Debug, Default)]
-struct Ledger(Mutex<Vec<(String, u64)>>);
-
-impl DeliverySink<String> for Ledger {
-    fn delivered(&self, group: &String, delivery: &Delivery<'_>) {
-        assert_eq!(
-            delivery.outcome,
-            DeliveryOutcome::Acked,
-            "a sink's own fault"
-        );
-        self.0
-            .lock()
-            .unwrap()
-            .push((group.clone(), delivery.stream));
-    }
-}
-
 #[test]
-fn deliveries_reach_the_sink_with_their_group() {
-    let sink = Arc::new(Ledger::default());
-    let cache = SnapshotCache::new(NodeId::default());
-    let (writer, reader) = cache
-        .with_delivery_sink(Arc::<Ledger>::clone(&sink))
-        .split();
-    let mut view = open(&reader, "a", "1");
-    let generation = writer.set(&key("a"), snapshot("1")).generation();
-    let (node, version) = (Node::new("a"), "1".into());
-    let mut deliver = |stream, generation: Generation, outcome| {
-        view.delivered(&Delivery::new(
-            stream, &node, &CLUSTER, &version, generation, outcome,
-        ));
-    };
-    deliver(7, generation, DeliveryOutcome::Acked);
-    deliver(
-        8,
-        generation,
-        DeliveryOutcome::Nacked("makes the sink panic"),
-    );
-    deliver(9, generation, DeliveryOutcome::Acked);
-    assert_eq!(*sink.0.lock().unwrap(), [(key("a"), 7), (key("a"), 9)]);
+fn every_observer_is_told_and_none_spoils_it_for_another() {
+    let recorders: [Arc<Recorder>; 2] = Default::default();
+    let mut cache = SnapshotCache::new(NodeId::default());
+    for recorder in &recorders {
+        assert!(
+            recorder
+                .first
+                .set(Box::new(|| panic!("an observer's own fault")))
+                .is_ok()
+        );
+        cache = cache.with_observer(Arc::<Recorder>::clone(recorder));
+    }
+    let (_, reader) = cache.split();
+    drop(open(&reader, "a", "1"));
+    for recorder in &recorders {
+        assert_eq!(recorder.heard(), ["+a 1", "-a"]);
+    }
 }

@@ -1,3 +1,4 @@
+mod deliveries;
 mod interleaving;
 mod lifecycle;
 mod publishing;
