@@ -88,6 +88,12 @@ pub enum Event {
         /// The response.
         nonce: Nonce,
     },
+    /// A change waits for the previous response of its type to be read. Told once per wait, whatever else is published
+    /// meanwhile.
+    Held {
+        /// The type.
+        type_url: TypeUrl,
+    },
     /// A change waited the longest it may for the previous response of its type to be read, and goes now.
     UnreadTooLong {
         /// The type.

@@ -91,6 +91,10 @@ impl Pace {
             .is_some_and(|(nonce, _)| read.is_none_or(|read| read < nonce))
     }
 
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
     pub(crate) fn set_waiting(&mut self, waiting: bool) {
         self.waiting = waiting;
     }

@@ -94,9 +94,37 @@ fn nobody_waits_longer_than_five_seconds() {
     pair.expect(["-- 5s", "< CDS v3 n4 [a@3]"]);
     let events = pair.take_events();
     assert!(
-        matches!(&events[..], [Event::UnreadTooLong { type_url, .. }] if *type_url == CLUSTER),
+        matches!(
+            &events[..],
+            [Event::Held { type_url: held }, Event::UnreadTooLong { type_url, .. }]
+                if *held == CLUSTER && *type_url == CLUSTER
+        ),
         "{events:?}"
     );
+}
+
+#[test]
+fn a_wait_is_told_once_however_much_is_published_meanwhile() {
+    let (shelf, mut pair) = one_change_unread();
+    pair.take_events();
+    let held = |pair: &mut Pair<PlainClient>| {
+        let events = pair.take_events();
+        let is_held = |event: &&Event| matches!(event, Event::Held { .. });
+        events.iter().filter(is_held).count()
+    };
+    for revision in 3..6 {
+        shelf.put([fixture::static_cluster("a").revision(revision)]);
+        pair.drive();
+        assert!(pair.session().unwrap().is_holding());
+    }
+    assert_eq!(held(&mut pair), 1);
+    pair.client.ack(&CLUSTER);
+    pair.drive();
+    assert!(!pair.session().unwrap().is_holding());
+    assert_eq!(held(&mut pair), 0);
+    shelf.put([fixture::static_cluster("a").revision(6)]);
+    pair.drive();
+    assert_eq!(held(&mut pair), 1, "the next wait is another one");
 }
 
 #[test]
@@ -130,10 +158,10 @@ fn a_client_that_reads_late_needs_no_timer() {
 #[test]
 fn what_was_taken_back_while_it_waited_is_not_waited_for() {
     let (shelf, mut pair) = one_change_unread();
-    pair.take_events();
     let sent = shelf.snapshot().unwrap();
     shelf.put([fixture::static_cluster("a").revision(3)]);
     pair.drive();
+    pair.take_events();
     assert!(pair.session().unwrap().poll_timeout().is_some());
     shelf.publish(sent);
     pair.drive();

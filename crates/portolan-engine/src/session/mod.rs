@@ -188,6 +188,12 @@ impl Session {
             .min()
     }
 
+    /// Whether there is a change that waits for an earlier response to be read.
+    #[must_use]
+    pub fn is_holding(&self) -> bool {
+        self.types.iter().any(|state| state.pace.is_waiting())
+    }
+
     /// Number of names subscribed over all types.
     #[must_use]
     pub fn subscribed_names(&self) -> usize {

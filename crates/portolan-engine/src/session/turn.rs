@@ -93,6 +93,7 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     let read = session.read;
     let state = &mut session.types[at];
     // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
+    let waited = state.pace.is_waiting();
     state.pace.set_waiting(false);
     let Some(set) = snapshot.set(state.url()) else {
         // Nobody has said yet what there is of the type.
@@ -122,7 +123,12 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
         .distrusted
         .retain(|unsettled| unsettled.type_url() != url);
     let state = &mut session.types[at];
-    state.pace.set_waiting(unread && !outcome.complete);
+    let waits = unread && !outcome.complete;
+    state.pace.set_waiting(waits);
+    if waits && !waited {
+        let type_url = state.url().clone();
+        session.events.push_back(Event::Held { type_url });
+    }
     turn.waits |= !independent && !outcome.complete;
     turn.told_all &= outcome.complete;
     state.owed.clear();

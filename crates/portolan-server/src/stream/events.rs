@@ -99,6 +99,16 @@ fn log(event: &Event) {
         Event::AssumedAccepted { type_url, nonce } => {
             tracing::debug!(type_url = type_url.as_str(), %nonce, "not acknowledged; taken for accepted");
         }
+        Event::Held { type_url } => {
+            tracing::debug!(
+                type_url = type_url.as_str(),
+                "a change waits for the previous one to be read"
+            );
+        }
+        Event::Settled {
+            generation,
+            rejecting,
+        } => tracing::debug!(generation = generation.get(), rejecting, "settled"),
         Event::UnreadTooLong { type_url, nonce } => {
             tracing::debug!(type_url = type_url.as_str(), %nonce, "not acknowledged in time; going on");
         }
