@@ -1,5 +1,8 @@
 //! Each example shows what it says it shows.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use crate::program::Program;
 
 /// Runs an example that ends by itself; it must print lines with these texts, in this order.
@@ -23,4 +26,45 @@ fn custom_node_hash() {
             "groups: [Fleet { role: \"egress\", region: \"us\" }, Fleet {",
         ],
     );
+}
+
+#[test]
+fn custom_resource_type() {
+    shows(
+        env!("CARGO_BIN_EXE_custom_resource_type"),
+        &[
+            "checkout: for 10 % of users",
+            "dark-mode: for 50 % of users",
+            "reviews: for 100 % of users",
+            "checkout: for 20 % of users",
+            "reviews: gone",
+        ],
+    );
+}
+
+#[test]
+fn embed_in_axum() {
+    let mut program = Program::start(env!("CARGO_BIN_EXE_embed_in_axum"), ["127.0.0.1:0"]);
+    let serving = program.expect("serving on ");
+    let address = serving.rsplit_once(' ').unwrap().1;
+
+    let answer = http(address, "POST /backends/127.0.0.1:9001");
+    assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
+    program.expect("the client was sent cluster 127.0.0.1:9001");
+    let answer = http(address, "GET /nodes");
+    assert!(answer.ends_with("\r\n\r\nproxy-1"), "{answer}");
+    let answer = http(address, "GET /elsewhere");
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+
+    program.interrupt();
+}
+
+/// The answer of an HTTP server to a request line.
+fn http(address: &str, request: &str) -> String {
+    let mut connection = TcpStream::connect(address).unwrap();
+    let head = format!("{request} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    connection.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer
 }
