@@ -43,6 +43,17 @@ fn custom_resource_type() {
 }
 
 #[test]
+fn mtls_identity() {
+    shows(
+        env!("CARGO_BIN_EXE_mtls_identity"),
+        &[
+            "edge-1 says it is edge-1, and is served: only for edge-1",
+            "edge-2 says it is edge-1, but: the certificate is of spiffe://example.org/proxy/edge-2;",
+        ],
+    );
+}
+
+#[test]
 fn embed_in_axum() {
     let mut program = Program::start(env!("CARGO_BIN_EXE_embed_in_axum"), ["127.0.0.1:0"]);
     let serving = program.expect("serving on ");
