@@ -59,8 +59,8 @@ impl Program {
         self.finish();
     }
 
-    /// Waits for an end without complaint.
-    pub(crate) fn finish(mut self) {
+    /// Waits for an end without complaint; gives all that was printed.
+    pub(crate) fn finish(mut self) -> Vec<String> {
         let deadline = Instant::now() + PATIENCE;
         while self.next_line(deadline).is_some() {}
         while self.process.try_wait().unwrap().is_none() {
@@ -69,6 +69,7 @@ impl Program {
         }
         let status = self.process.wait().unwrap();
         assert!(status.success(), "{status}:\n{}", self.seen.join("\n"));
+        std::mem::take(&mut self.seen)
     }
 
     /// `None` at the end of the output and of patience.

@@ -7,11 +7,19 @@ use crate::program::Program;
 
 /// Runs an example that ends by itself; it must print lines with these texts, in this order.
 fn shows(path: &str, texts: &[&str]) {
-    let mut program = Program::start(path, [""; 0]);
+    in_order(&Program::start(path, [""; 0]).finish(), texts);
+}
+
+fn in_order(lines: &[String], texts: &[&str]) {
+    let mut rest = lines.iter();
     for text in texts {
-        program.expect(text);
+        let found = rest.any(|line| line.contains(text));
+        assert!(
+            found,
+            "no {text:?}, or not there, in:\n{}",
+            lines.join("\n")
+        );
     }
-    program.finish();
 }
 
 #[test]
@@ -38,6 +46,31 @@ fn custom_resource_type() {
             "reviews: for 100 % of users",
             "checkout: for 20 % of users",
             "reviews: gone",
+        ],
+    );
+}
+
+#[test]
+fn callbacks_and_admission() {
+    let program = Program::start(env!("CARGO_BIN_EXE_callbacks_and_admission"), [""; 0]);
+    let lines = program.finish();
+    // The two streams are told of by tasks of their own.
+    in_order(
+        &lines,
+        &["edge-2: closed: not admitted: no node \"edge-2\"; register it first"],
+    );
+    in_order(
+        &lines,
+        &[
+            "the stranger is told: no node \"edge-2\"; register it first",
+            "edge-1: admitted to envoy.service.discovery.v3.AggregatedDiscoveryService",
+            "edge-1: sent +1 -0",
+            "edge-1: accepted 1",
+            "edge-1: sent +1 -0",
+            "edge-1: rejected 2: search is down",
+            "edge-1: sent +0 -1",
+            "edge-1: closed: ",
+            "rejections: 1",
         ],
     );
 }
