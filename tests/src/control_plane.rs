@@ -3,7 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan::cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
-use portolan::core::{NodeId, Snapshot, SnapshotBuilder, TypeUrl};
+use portolan::core::node_hash::NodeCluster;
+use portolan::core::{Snapshot, SnapshotBuilder, TypeUrl};
 use portolan::resources::EnvoyReferences;
 use portolan::server::{SessionConfig, XdsServer};
 use tokio::net::TcpListener;
@@ -26,17 +27,18 @@ pub struct TestControlPlane {
 
 #[derive(Debug)]
 struct Running {
+    xds: XdsServer,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<(), tonic::transport::Error>>,
 }
 
 impl TestControlPlane {
-    /// Starts on a free port; nodes with the id `group` are served what is published.
+    /// Starts on a free port; nodes of the cluster `group` are served what is published.
     ///
     /// # Errors
     /// There is no free port.
     pub async fn start(group: &str) -> Result<Self, TestError> {
-        let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
+        let (writer, reader) = SnapshotCache::new(NodeCluster::default()).split();
         let recorder = Arc::new(Recorder::default());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -62,6 +64,14 @@ impl TestControlPlane {
         &self.recorder
     }
 
+    /// Number of open streams.
+    #[must_use]
+    pub fn streams(&self) -> usize {
+        self.running
+            .as_ref()
+            .map_or(0, |running| running.xds.streams())
+    }
+
     /// Publishes a rebuilt snapshot.
     ///
     /// # Errors
@@ -77,6 +87,17 @@ impl TestControlPlane {
         fill(&mut builder)?;
         let _ = self.writer.set(&self.group, builder.build());
         Ok(())
+    }
+
+    /// Changes what is published.
+    ///
+    /// # Errors
+    /// As `change` says.
+    pub fn edit<E>(
+        &self,
+        change: impl FnMut(&mut SnapshotBuilder) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.writer.update(&self.group, change).map(drop)
     }
 
     /// The version that clients are shown for a type.
@@ -101,7 +122,7 @@ impl TestControlPlane {
             running.task.await??;
         }
         tokio::time::sleep(pause).await;
-        let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
+        let (writer, reader) = SnapshotCache::new(NodeCluster::default()).split();
         let mut builder = Snapshot::builder();
         fill(&mut builder)?;
         let _ = writer.set(&self.group, builder.build());
@@ -122,7 +143,7 @@ impl Drop for TestControlPlane {
 
 fn serve(
     listener: TcpListener,
-    reader: SnapshotCacheReader<NodeId>,
+    reader: SnapshotCacheReader<NodeCluster>,
     recorder: &Arc<Recorder>,
 ) -> Running {
     let session = SessionConfig::default().with_references(Arc::new(EnvoyReferences::default()));
@@ -135,5 +156,5 @@ fn serve(
     let shutdown = xds.drain_after(async { drop(stopped.await) });
     let router = Server::builder().add_routes(xds.routes());
     let task = tokio::spawn(router.serve_with_incoming_shutdown(incoming, shutdown));
-    Running { stop, task }
+    Running { xds, stop, task }
 }

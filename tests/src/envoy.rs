@@ -4,48 +4,91 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use portolan::resources::build;
+use portolan::types::envoy::config::core::v3::ConfigSource;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
 use crate::{TestError, eventually, get};
 
+/// The cluster by which an Envoy reaches its control plane.
+const CONTROL_PLANE: &str = "control_plane";
+
 /// How an Envoy talks to its control plane.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bootstrap {
     /// Incremental instead of state of the world.
     pub delta: bool,
     /// Envoy's newer implementation of both variants, which asks differently.
     pub unified_mux: bool,
+    /// A stream for each subscription instead of one for all.
+    pub per_type: bool,
 }
 
 impl Bootstrap {
-    /// A variant in one of Envoy's two implementations.
+    /// State of the world on one stream.
+    pub const SOTW: Self = Self {
+        delta: false,
+        unified_mux: false,
+        per_type: false,
+    };
+
+    /// Incremental on one stream.
+    pub const DELTA: Self = Self {
+        delta: true,
+        ..Self::SOTW
+    };
+
+    /// The same in Envoy's newer implementation.
     #[must_use]
-    pub const fn new(delta: bool, unified_mux: bool) -> Self {
-        Self { delta, unified_mux }
+    pub const fn unified_mux(self) -> Self {
+        Self {
+            unified_mux: true,
+            ..self
+        }
+    }
+
+    /// The same on streams of their own.
+    #[must_use]
+    pub const fn per_type(self) -> Self {
+        Self {
+            per_type: true,
+            ..self
+        }
     }
 
     /// A name for reports.
     #[must_use]
     pub fn name(self) -> String {
+        let streams = if self.per_type { "per type" } else { "ADS" };
         let variant = if self.delta { "delta" } else { "sotw" };
         let mux = if self.unified_mux {
             ", unified mux"
         } else {
             ""
         };
-        format!("ADS {variant}{mux}")
+        format!("{streams} {variant}{mux}")
     }
 
-    fn yaml(self, node: &str, server: SocketAddr) -> String {
-        let api_type = if self.delta { "DELTA_GRPC" } else { "GRPC" };
+    /// Where this Envoy is to ask for what its resources refer to.
+    #[must_use]
+    pub fn source(self) -> ConfigSource {
+        match (self.per_type, self.delta) {
+            (false, _) => build::ads(),
+            (true, false) => build::sotw_service(CONTROL_PLANE),
+            (true, true) => build::delta_service(CONTROL_PLANE),
+        }
+    }
+
+    fn yaml(self, id: &str, cluster: &str, server: SocketAddr) -> String {
         let unified = self.unified_mux;
         let (host, port) = (server.ip(), server.port());
+        let resources = self.dynamic_resources();
         format!(
             "\
-node: {{ id: {node}, cluster: tests }}
+node: {{ id: {id}, cluster: {cluster} }}
 admin:
   address: {{ socket_address: {{ address: 127.0.0.1, port_value: 0 }} }}
 layered_runtime:
@@ -56,32 +99,43 @@ layered_runtime:
   - name: admin
     admin_layer: {{}}
 dynamic_resources:
-  ads_config:
-    api_type: {api_type}
-    transport_api_version: V3
-    set_node_on_first_message_only: true
-    grpc_services:
-    - envoy_grpc:
-        cluster_name: control_plane
-        retry_policy: {{ retry_back_off: {{ base_interval: 0.1s, max_interval: 0.5s }} }}
-  cds_config: {{ resource_api_version: V3, ads: {{}} }}
-  lds_config: {{ resource_api_version: V3, ads: {{}} }}
+{resources}
 static_resources:
   clusters:
-  - name: control_plane
+  - name: {CONTROL_PLANE}
     connect_timeout: 1s
     typed_extension_protocol_options:
       envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
         \"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
         explicit_http_config: {{ http2_protocol_options: {{}} }}
     load_assignment:
-      cluster_name: control_plane
+      cluster_name: {CONTROL_PLANE}
       endpoints:
       - lb_endpoints:
         - endpoint:
             address: {{ socket_address: {{ address: {host}, port_value: {port} }} }}
 "
         )
+    }
+
+    fn dynamic_resources(self) -> String {
+        let api_type = if self.delta { "DELTA_GRPC" } else { "GRPC" };
+        let service = format!(
+            "{{ api_type: {api_type}, transport_api_version: V3, set_node_on_first_message_only: true, \
+             grpc_services: [{{ envoy_grpc: {{ cluster_name: {CONTROL_PLANE}, \
+             retry_policy: {{ retry_back_off: {{ base_interval: 0.1s, max_interval: 0.5s }} }} }} }}] }}"
+        );
+        match self.per_type {
+            true => format!(
+                "  cds_config: {{ resource_api_version: V3, api_config_source: {service} }}\n  \
+                 lds_config: {{ resource_api_version: V3, api_config_source: {service} }}"
+            ),
+            false => format!(
+                "  ads_config: {service}\n  \
+                 cds_config: {{ resource_api_version: V3, ads: {{}} }}\n  \
+                 lds_config: {{ resource_api_version: V3, ads: {{}} }}"
+            ),
+        }
     }
 }
 
@@ -107,20 +161,21 @@ pub struct Held {
 }
 
 impl Envoy {
-    /// Starts the program at `path` as node `node` of the control plane at `server`.
+    /// Starts the program at `path` as node `id` of the cluster `cluster`, with its control plane at `server`.
     ///
     /// # Errors
     /// It does not start, or its admin interface does not answer within ten seconds.
     pub async fn start(
         path: &Path,
         bootstrap: Bootstrap,
-        node: &str,
+        id: &str,
+        cluster: &str,
         server: SocketAddr,
     ) -> Result<Self, TestError> {
         let directory = TempDir::with_prefix("portolan-envoy-")?;
         let file = |name: &str| directory.path().join(name);
         let (config, admin_file, log) = (file("envoy.yaml"), file("admin"), file("log"));
-        std::fs::write(&config, bootstrap.yaml(node, server))?;
+        std::fs::write(&config, bootstrap.yaml(id, cluster, server))?;
         let process = Command::new(path)
             .arg("-c")
             .arg(&config)
@@ -176,6 +231,19 @@ impl Envoy {
                 .extend(clusters.map(|entry| entry["cluster"].clone()));
         }
         Ok(held)
+    }
+
+    /// Where its listener `name` listens.
+    ///
+    /// # Errors
+    /// The admin interface does not answer, or there is no such listener.
+    pub async fn listener(&self, name: &str) -> Result<SocketAddr, TestError> {
+        let reply = get(self.admin, "/listeners").await?;
+        let line = reply
+            .body
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix("::"));
+        Ok(line.ok_or_else(|| format!("no listener {name}"))?.parse()?)
     }
 
     /// One of its counters or gauges.

@@ -69,7 +69,7 @@ type DeltaStream = (
 
 fn node() -> Option<Node> {
     Some(Node {
-        id: GROUP.to_owned(),
+        cluster: GROUP.to_owned(),
         ..Node::default()
     })
 }

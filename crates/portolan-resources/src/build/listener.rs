@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 
 use portolan_types::Any;
+use portolan_types::envoy::config::core::v3::ConfigSource;
 use portolan_types::envoy::config::listener::v3::filter::ConfigType;
 use portolan_types::envoy::config::listener::v3::{Filter, FilterChain, Listener};
 use portolan_types::envoy::config::route::v3::RouteConfiguration;
@@ -22,8 +23,19 @@ pub fn http_listener(
     address: SocketAddr,
     route: impl Into<String>,
 ) -> Listener {
+    discovered_http_listener(name, address, route, ads())
+}
+
+/// As [`http_listener`], with the route table from a source of choice.
+#[must_use]
+pub fn discovered_http_listener(
+    name: impl Into<String>,
+    address: SocketAddr,
+    route: impl Into<String>,
+    source: ConfigSource,
+) -> Listener {
     let rds = Rds {
-        config_source: Some(ads()),
+        config_source: Some(source),
         route_config_name: route.into(),
     };
     http(name.into(), address, RouteSpecifier::Rds(rds))

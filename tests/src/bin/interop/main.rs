@@ -26,11 +26,13 @@ struct Args {
     only: String,
 }
 
-const VARIANTS: [Bootstrap; 4] = [
-    Bootstrap::new(false, false),
-    Bootstrap::new(true, false),
-    Bootstrap::new(false, true),
-    Bootstrap::new(true, true),
+const VARIANTS: [Bootstrap; 6] = [
+    Bootstrap::SOTW,
+    Bootstrap::DELTA,
+    Bootstrap::SOTW.unified_mux(),
+    Bootstrap::DELTA.unified_mux(),
+    Bootstrap::SOTW.per_type(),
+    Bootstrap::DELTA.per_type(),
 ];
 
 #[tokio::main]

@@ -8,8 +8,8 @@ use tokio::net::TcpListener;
 use crate::steps;
 use crate::world::World;
 
-/// Node id of the Envoy.
-pub(crate) const NODE: &str = "interop";
+/// Cluster of the Envoy's node.
+const GROUP: &str = "interop";
 
 /// How many steps ran and failed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,14 +80,14 @@ fn report<T>(
 impl Scenario {
     async fn start(envoy: &Path, variant: Bootstrap) -> Result<Self, TestError> {
         let (one, two) = (Backend::start("one").await?, Backend::start("two").await?);
-        let mut world = World::new(free_port().await?);
+        let mut world = World::new(free_port().await?, variant.source());
         world
             .clusters
             .insert("a", crate::world::ClusterSpec::of([one.address()]));
         world.routes = vec![("/", "a")];
-        let plane = TestControlPlane::start(NODE).await?;
+        let plane = TestControlPlane::start(GROUP).await?;
         plane.publish(|out| world.fill(out))?;
-        let envoy = Envoy::start(envoy, variant, NODE, plane.address()).await?;
+        let envoy = Envoy::start(envoy, variant, "envoy-1", GROUP, plane.address()).await?;
         let scenario = Self {
             variant,
             plane,

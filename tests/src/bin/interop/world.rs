@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use portolan::core::SnapshotBuilder;
 use portolan::resources::{AddTyped, build};
 use portolan::types::envoy::config::cluster::v3::Cluster;
+use portolan::types::envoy::config::core::v3::ConfigSource;
 use portolan::types::prost_types::Duration;
 use portolan_tests::TestError;
 
@@ -12,6 +13,8 @@ use portolan_tests::TestError;
 pub(crate) struct World {
     pub(crate) listen: SocketAddr,
     pub(crate) clusters: BTreeMap<&'static str, ClusterSpec>,
+    /// Where the Envoy is to ask for endpoints and routes.
+    pub(crate) source: ConfigSource,
     /// Prefix and cluster; longer prefixes come first.
     pub(crate) routes: Vec<(&'static str, &'static str)>,
 }
@@ -42,8 +45,11 @@ impl ClusterSpec {
         }
     }
 
-    fn message(&self, name: &str) -> Cluster {
+    fn message(&self, name: &str, source: &ConfigSource) -> Cluster {
         let mut cluster = build::eds_cluster(name);
+        if let Some(eds) = &mut cluster.eds_cluster_config {
+            eds.eds_config = Some(source.clone());
+        }
         cluster.connect_timeout = Some(Duration {
             seconds: self.timeout_seconds,
             nanos: 0,
@@ -57,9 +63,10 @@ impl ClusterSpec {
 }
 
 impl World {
-    pub(crate) fn new(port: u16) -> Self {
+    pub(crate) fn new(port: u16, source: ConfigSource) -> Self {
         Self {
             listen: (Ipv4Addr::LOCALHOST, port).into(),
+            source,
             clusters: BTreeMap::new(),
             routes: Vec::new(),
         }
@@ -67,7 +74,7 @@ impl World {
 
     pub(crate) fn fill(&self, out: &mut SnapshotBuilder) -> Result<(), TestError> {
         for (name, cluster) in &self.clusters {
-            out.add(&cluster.message(name))?;
+            out.add(&cluster.message(name, &self.source))?;
             if let Some(endpoints) = &cluster.endpoints {
                 out.add(&build::assignment(*name, endpoints.iter().copied()))?;
             }
@@ -78,7 +85,13 @@ impl World {
             .map(|(prefix, cluster)| build::prefix_route(*prefix, *cluster));
         let all = build::virtual_host("all", ["*"], routes);
         out.add(&build::route_configuration("routes", [all]))?;
-        out.add(&build::http_listener("ingress", self.listen, "routes"))?;
+        let source = self.source.clone();
+        out.add(&build::discovered_http_listener(
+            "ingress",
+            self.listen,
+            "routes",
+            source,
+        ))?;
         Ok(())
     }
 }
