@@ -25,6 +25,8 @@ pub struct Bootstrap {
     pub unified_mux: bool,
     /// A stream for each subscription instead of one for all.
     pub per_type: bool,
+    /// The name of a runtime layer that is discovered, if there is to be one.
+    pub runtime_layer: Option<&'static str>,
 }
 
 impl Bootstrap {
@@ -33,6 +35,7 @@ impl Bootstrap {
         delta: false,
         unified_mux: false,
         per_type: false,
+        runtime_layer: None,
     };
 
     /// Incremental on one stream.
@@ -55,6 +58,15 @@ impl Bootstrap {
     pub const fn per_type(self) -> Self {
         Self {
             per_type: true,
+            ..self
+        }
+    }
+
+    /// The same with a runtime layer that is discovered.
+    #[must_use]
+    pub const fn with_runtime_layer(self, name: &'static str) -> Self {
+        Self {
+            runtime_layer: Some(name),
             ..self
         }
     }
@@ -86,6 +98,12 @@ impl Bootstrap {
         let unified = self.unified_mux;
         let (host, port) = (server.ip(), server.port());
         let resources = self.dynamic_resources();
+        let layer = self.runtime_layer.map_or_else(String::new, |name| {
+            let source = "{ resource_api_version: V3, ads: {} }";
+            format!(
+                "  - {{ name: {name}, rtds_layer: {{ name: {name}, rtds_config: {source} }} }}\n"
+            )
+        });
         format!(
             "\
 node: {{ id: {id}, cluster: {cluster} }}
@@ -96,7 +114,7 @@ layered_runtime:
   - name: static
     static_layer:
       envoy.reloadable_features.unified_mux: {unified}
-  - name: admin
+{layer}  - name: admin
     admin_layer: {{}}
 dynamic_resources:
 {resources}
@@ -216,7 +234,7 @@ impl Envoy {
     /// # Errors
     /// The admin interface does not answer.
     pub async fn held(&self) -> Result<Held, TestError> {
-        let dump: Value = serde_json::from_str(&get(self.admin, "/config_dump").await?.body)?;
+        let dump = self.json("/config_dump").await?;
         let mut held = Held::default();
         for config in dump["configs"].as_array().into_iter().flatten() {
             held.active
@@ -231,6 +249,14 @@ impl Envoy {
                 .extend(clusters.map(|entry| entry["cluster"].clone()));
         }
         Ok(held)
+    }
+
+    /// What its admin interface says at `path`.
+    ///
+    /// # Errors
+    /// It does not answer, or not with JSON.
+    pub async fn json(&self, path: &str) -> Result<Value, TestError> {
+        Ok(serde_json::from_str(&get(self.admin, path).await?.body)?)
     }
 
     /// Where its listener `name` listens.

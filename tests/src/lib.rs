@@ -10,7 +10,7 @@ mod wait;
 pub use backend::Backend;
 pub use control_plane::TestControlPlane;
 pub use envoy::{Bootstrap, Envoy, Held};
-pub use http::{Reply, get};
+pub use http::{Reply, get, get_with};
 pub use recorder::{Recorded, Recorder};
 pub use wait::{WaitError, eventually};
 

@@ -93,6 +93,28 @@ impl Recorder {
         self.since(mark).iter().map(count).sum()
     }
 
+    /// Whether there is no response that was rejected, or that nobody has answered.
+    ///
+    /// # Errors
+    /// What there is.
+    pub fn all_accepted(&self) -> Result<(), String> {
+        let (mut sent, mut acked) = (0, 0);
+        for event in self.since(0) {
+            match event {
+                Recorded::Response { .. } => sent += 1,
+                Recorded::Acked { .. } => acked += 1,
+                Recorded::Nacked { kind, message, .. } => {
+                    return Err(format!("{kind} was rejected: {message}"));
+                }
+                _ => {}
+            }
+        }
+        match sent == acked {
+            true => Ok(()),
+            false => Err(format!("{sent} responses, {acked} accepted")),
+        }
+    }
+
     fn log(&self) -> MutexGuard<'_, Vec<Recorded>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,7 +5,10 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace::Workspace;
-use crate::{codegen, docs, features, fmt, interop, layers, lint, msrv, sizes, test, words};
+use crate::{
+    api, codegen, docs, features, fmt, interop, layers, lint, minimal, msrv, package, sizes, test,
+    words,
+};
 
 /// One thing that must hold. A new one is a module with a [`Run`] and a line in [`GATES`].
 pub(crate) struct Gate {
@@ -53,7 +56,18 @@ pub(crate) const GATES: &[Gate] = &[
         "each feature of each library compiles alone",
         features::run,
     ),
+    gate("api", "docs/api lists the public API as it is", api::check),
     gate("msrv", "compiles with the oldest supported Rust", msrv::run),
+    gate(
+        "minimal",
+        "compiles with the oldest allowed dependencies",
+        minimal::run,
+    ),
+    gate(
+        "package",
+        "each library builds from its package",
+        package::run,
+    ),
 ];
 
 const fn gate(name: &'static str, about: &'static str, run: Run) -> Gate {

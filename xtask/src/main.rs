@@ -1,5 +1,6 @@
 //! One entry for every chore of the project: `cargo xtask <command>`.
 
+mod api;
 mod ci;
 mod codegen;
 mod docs;
@@ -9,7 +10,9 @@ mod interop;
 mod layers;
 mod lint;
 mod metadata;
+mod minimal;
 mod msrv;
+mod package;
 mod sizes;
 mod test;
 mod words;
@@ -39,6 +42,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["ci"] => ci::run(&workspace, false),
         ["ci", "--fail-fast"] => ci::run(&workspace, true),
         ["codegen"] => codegen::write(&workspace),
+        ["api", "--bless"] => api::bless(&workspace),
         ["codegen", "--check"] => ci::run_one(&workspace, "codegen"),
         [gate] if ci::is_gate(gate) => ci::run_one(&workspace, gate),
         _ => bail!("unknown command\n\n{}", usage()),
@@ -53,6 +57,7 @@ fn usage() -> String {
             "codegen [--check]",
             "regenerate portolan-types, or fail where it differs",
         ),
+        ("api --bless", "rewrite the listings in docs/api"),
     ];
     let gates = ci::GATES
         .iter()

@@ -1,6 +1,7 @@
 //! What cargo knows about the workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -13,6 +14,7 @@ pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
     /// Package name to the names of its normal dependencies, as resolved.
     pub(crate) normal: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) target_directory: PathBuf,
 }
 
 /// A package of the workspace.
@@ -64,7 +66,11 @@ impl Metadata {
             })
             .map(|package| Package::parse(package, root))
             .collect::<Option<_>>()?;
-        Some(Self { packages, normal })
+        Some(Self {
+            packages,
+            normal,
+            target_directory: json["target_directory"].as_str()?.into(),
+        })
     }
 }
 
@@ -108,7 +114,7 @@ mod tests {
     #[test]
     fn normal_edges_are_told_from_dev_edges() {
         let json = json!({
-            "workspace_root": "/r",
+            "target_directory": "/w/target", "workspace_root": "/r",
             "workspace_members": ["a 1"],
             "packages": [
                 { "id": "a 1", "name": "a", "manifest_path": "/r/crates/a/Cargo.toml", "rust_version": "1.88",

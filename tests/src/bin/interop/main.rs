@@ -5,15 +5,22 @@
 //! cargo xtask interop
 //! ```
 
+mod fleet;
+mod listener;
 mod scenario;
 mod steps;
+mod types;
 mod world;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
 use portolan_tests::Bootstrap;
+
+use crate::scenario::{Results, report};
+use crate::types::Stage;
 
 /// Runs a real Envoy against this project's control plane.
 #[derive(Debug, Parser)]
@@ -21,7 +28,7 @@ struct Args {
     /// The Envoy to run.
     #[arg(long, value_name = "PATH")]
     envoy: PathBuf,
-    /// Run only protocol variants whose name contains this.
+    /// Run only what has this in its name.
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
 }
@@ -38,22 +45,39 @@ const VARIANTS: [Bootstrap; 6] = [
 #[tokio::main]
 async fn main() -> ExitCode {
     let args = Args::parse();
-    let mut ran = 0;
-    let mut failed = 0;
+    let mut results = Results::default();
     for variant in VARIANTS {
-        if !variant.name().contains(&args.only) {
-            continue;
+        if variant.name().contains(&args.only) {
+            println!("{}", variant.name());
+            results.add(scenario::run(&args.envoy, variant).await);
         }
-        println!("{}", variant.name());
-        let results = scenario::run(&args.envoy, variant).await;
-        ran += results.ran;
-        failed += results.failed;
     }
+    println!("other types");
+    for (name, bootstrap, check) in types::ALL {
+        if name.contains(&args.only) {
+            let started = Instant::now();
+            let result = match Stage::set(&args.envoy, bootstrap).await {
+                Ok(stage) => check(&stage).await,
+                Err(error) => Err(error),
+            };
+            report(&mut results, name, started, result);
+        }
+    }
+    println!("twenty at once");
+    for bootstrap in [Bootstrap::SOTW, Bootstrap::DELTA] {
+        let name = format!("a fleet on {}", bootstrap.name());
+        if name.contains(&args.only) {
+            let started = Instant::now();
+            let result = fleet::run(&args.envoy, bootstrap).await;
+            report(&mut results, &name, started, result);
+        }
+    }
+    let Results { ran, failed } = results;
     println!("{ran} steps, {failed} failed");
     match (ran, failed) {
         (1.., 0) => ExitCode::SUCCESS,
         (0, _) => {
-            eprintln!("error: no protocol variant is called {:?}", args.only);
+            eprintln!("error: nothing is called {:?}", args.only);
             ExitCode::FAILURE
         }
         _ => ExitCode::FAILURE,

@@ -18,6 +18,13 @@ pub(crate) struct Results {
     pub(crate) failed: usize,
 }
 
+impl Results {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.ran += other.ran;
+        self.failed += other.failed;
+    }
+}
+
 /// One Envoy, its control plane, and what is behind it.
 pub(crate) struct Scenario {
     pub(crate) variant: Bootstrap,
@@ -56,7 +63,8 @@ pub(crate) async fn run(envoy: &Path, variant: Bootstrap) -> Results {
     results
 }
 
-fn report<T>(
+/// Counts a step and prints what came of it.
+pub(crate) fn report<T>(
     results: &mut Results,
     name: &str,
     started: Instant,
