@@ -19,6 +19,9 @@ pub struct PublishConfig {
     pub(crate) concurrency: usize,
     pub(crate) linger: Duration,
     pub(crate) mass_deletion_guard: Option<MassDeletionGuard>,
+    pub(crate) checks_bodies: bool,
+    pub(crate) most_details: usize,
+    pub(crate) reported_names: usize,
 }
 
 impl PublishConfig {
@@ -51,12 +54,13 @@ impl PublishConfig {
         self
     }
 
-    /// How long a group without nodes is still translated. Default: 60 s, so that nodes that reconnect find what is
-    /// current.
+    /// How long a group is still translated after its last node left. Default: 60 s, so that nodes that reconnect find
+    /// what is current.
     ///
-    /// After that the loop forgets the group and clears what it published for it: clients choose their groups, and
-    /// what they can make grow must shrink again. A group whose newest translation failed is not cleared, for its
-    /// last good snapshot could not be made again.
+    /// After that the loop forgets the group and clears what it published for it, and the cache frees it: clients
+    /// choose their groups, and what they can make grow must shrink again. A group whose newest translation failed is
+    /// not cleared before one succeeds, for its last good snapshot could not be made again. A group that is
+    /// [registered](crate::Publisher::serve_group) stays.
     #[must_use]
     pub fn with_linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
@@ -67,6 +71,31 @@ impl PublishConfig {
     #[must_use]
     pub fn with_mass_deletion_guard(mut self, guard: impl Into<Option<MassDeletionGuard>>) -> Self {
         self.mass_deletion_guard = guard.into();
+        self
+    }
+
+    /// Does not look whether the bodies of new and changed resources are protobuf messages. By default a snapshot with
+    /// one that is none is refused, see [`MalformedResource`](crate::MalformedResource).
+    #[must_use]
+    pub fn with_unchecked_bodies(mut self) -> Self {
+        self.checks_bodies = false;
+        self
+    }
+
+    /// How many [details](crate::Change::with_detail) of changes are kept for a group that has not been given them.
+    /// Default: 1000. With more, the group is translated in full, which costs less from some number on and bounds what
+    /// a slow group holds.
+    #[must_use]
+    pub fn with_max_details(mut self, details: usize) -> Self {
+        self.most_details = details;
+        self
+    }
+
+    /// How many names a [report](crate::PublishReport::diff) lists of what was added, changed and removed of each type;
+    /// all are counted. Default: 16, enough to recognise a change by, few enough to keep for each group.
+    #[must_use]
+    pub fn with_reported_names(mut self, names: usize) -> Self {
+        self.reported_names = names;
         self
     }
 
@@ -84,6 +113,9 @@ impl Default for PublishConfig {
             concurrency: 4,
             linger: Duration::from_secs(60),
             mass_deletion_guard: Some(MassDeletionGuard::default()),
+            checks_bodies: true,
+            most_details: 1000,
+            reported_names: 16,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Which calls of `flush` may return.
 
+use std::collections::BTreeMap;
+
 use portolan_core::GroupKey;
 
 use crate::Revision;
-use crate::schedule::Schedule;
 
 /// The calls of `flush` that wait. They are numbered in order, and never more than two are told apart: those that
 /// the loop is about to settle, and all that came after.
@@ -17,12 +18,9 @@ pub(crate) struct Flushes<G> {
 struct Flush<G> {
     /// Number of the newest call that this settles.
     number: u64,
-    /// The newest model that was handed in before the call.
-    revision: Revision,
-    /// The loop's round in which it saw the call. Groups that came later are not waited for.
-    round: u64,
-    /// Every group before this one is settled; a group that is settled stays so.
-    from: Option<G>,
+    /// The groups that had not been given what was handed in before the call, and the model that they waited for.
+    /// What comes later is not waited for.
+    behind: BTreeMap<G, Revision>,
 }
 
 impl<G: GroupKey> Flushes<G> {
@@ -33,25 +31,21 @@ impl<G: GroupKey> Flushes<G> {
         }
     }
 
-    /// `flush` was called, for the `number`th time, when `revision` was the newest model.
-    pub(crate) fn called(&mut self, number: u64, revision: Revision, round: u64) {
+    /// `flush` was called, for the `number`th time, when these groups were behind.
+    pub(crate) fn called(&mut self, number: u64, behind: BTreeMap<G, Revision>) {
         let slot = match self.next {
             None => &mut self.next,
             Some(_) => &mut self.later,
         };
-        *slot = Some(Flush {
-            number,
-            revision,
-            round,
-            from: None,
-        });
+        *slot = Some(Flush { number, behind });
     }
 
-    /// The number up to which calls may return now, if that is news.
-    pub(crate) fn settle(&mut self, schedule: &Schedule<G>) -> Option<u64> {
+    /// The number up to which calls may return now, if that is news. `attempted` gives the newest model that a group's
+    /// turns came to an end with; `None` where it is not translated any more.
+    pub(crate) fn settle(&mut self, attempted: impl Fn(&G) -> Option<Revision>) -> Option<u64> {
         let mut settled = None;
         while let Some(flush) = &mut self.next {
-            if !flush.is_settled(schedule) {
+            if !flush.is_settled(&attempted) {
                 break;
             }
             settled = Some(flush.number);
@@ -62,87 +56,73 @@ impl<G: GroupKey> Flushes<G> {
 }
 
 impl<G: GroupKey> Flush<G> {
-    fn is_settled(&mut self, schedule: &Schedule<G>) -> bool {
-        match schedule.first_behind(self.from.as_ref(), self.revision, self.round) {
-            Some(behind) => {
-                self.from = Some(behind.clone());
-                false
+    fn is_settled(&mut self, attempted: impl Fn(&G) -> Option<Revision>) -> bool {
+        // A group that has caught up stays so, and is not looked at again.
+        while let Some(first) = self.behind.first_entry() {
+            if attempted(first.key()).is_some_and(|attempted| attempted < *first.get()) {
+                return false;
             }
-            None => true,
+            first.remove();
         }
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::schedule::Ending;
 
-    const NOW: Duration = Duration::ZERO;
+    type Attempted = BTreeMap<&'static str, Revision>;
 
-    fn schedule(groups: &[&'static str]) -> Schedule<&'static str> {
-        let mut schedule = Schedule::new(NOW);
-        for group in groups {
-            schedule.came(*group, 1, NOW);
-        }
-        schedule
+    fn revision(number: u64) -> Revision {
+        (0..number).fold(Revision::NONE, |revision, _| revision.next())
     }
 
-    fn hand_in(schedule: &mut Schedule<&'static str>, revision: Revision) {
-        schedule.set_newest(revision);
-        schedule.release(NOW);
+    fn of(groups: &[(&'static str, u64)]) -> Attempted {
+        let groups = groups.iter();
+        groups
+            .map(|(name, number)| (*name, revision(*number)))
+            .collect()
     }
 
-    fn run_one(schedule: &mut Schedule<&'static str>) {
-        let turn = schedule.next(NOW).unwrap();
-        assert_eq!(schedule.finish(&turn, Ending::Failed), None);
+    fn settle(
+        flushes: &mut Flushes<&'static str>,
+        attempted: &[(&'static str, u64)],
+    ) -> Option<u64> {
+        let attempted = of(attempted);
+        flushes.settle(|name| attempted.get(name).copied())
     }
 
     #[test]
-    fn a_flush_before_anything_was_handed_in_returns_at_once() {
+    fn a_flush_with_nobody_behind_returns_at_once() {
         let mut flushes = Flushes::new();
-        flushes.called(1, Revision::default(), 1);
-        assert_eq!(flushes.settle(&schedule(&["a"])), Some(1));
+        flushes.called(1, Attempted::new());
+        assert_eq!(settle(&mut flushes, &[]), Some(1));
     }
 
     #[test]
     fn a_flush_waits_until_every_group_had_its_turn() {
-        let (mut schedule, first) = (schedule(&["a", "b"]), Revision::default().next());
         let mut flushes = Flushes::new();
-        flushes.called(1, first, 1);
-        assert_eq!(flushes.settle(&schedule), None);
-        hand_in(&mut schedule, first);
-        run_one(&mut schedule);
-        assert_eq!(flushes.settle(&schedule), None);
-        run_one(&mut schedule);
-        assert_eq!(flushes.settle(&schedule), Some(1));
-        assert_eq!(flushes.settle(&schedule), None);
+        flushes.called(1, of(&[("a", 3), ("b", 2)]));
+        assert_eq!(settle(&mut flushes, &[("a", 0), ("b", 2)]), None);
+        assert_eq!(settle(&mut flushes, &[("a", 3), ("b", 2)]), Some(1));
+        assert_eq!(settle(&mut flushes, &[("a", 3), ("b", 2)]), None);
     }
 
     #[test]
-    fn groups_and_models_that_come_later_are_not_waited_for() {
-        let (mut schedule, first) = (schedule(&["a"]), Revision::default().next());
+    fn a_group_that_is_forgotten_is_not_waited_for() {
         let mut flushes = Flushes::new();
-        hand_in(&mut schedule, first);
-        flushes.called(1, first, 1);
-        run_one(&mut schedule);
-        schedule.came("b", 2, NOW);
-        schedule.set_newest(first.next());
-        assert_eq!(flushes.settle(&schedule), Some(1));
+        flushes.called(1, of(&[("a", 1)]));
+        assert_eq!(settle(&mut flushes, &[]), Some(1));
     }
 
     #[test]
     fn many_waiting_calls_take_no_more_room_than_two() {
-        let (mut schedule, first) = (schedule(&["a"]), Revision::default().next());
         let mut flushes = Flushes::new();
-        hand_in(&mut schedule, first);
         for number in 1..100 {
-            flushes.called(number, first, number);
+            flushes.called(number, of(&[("a", 1)]));
         }
-        assert_eq!(flushes.settle(&schedule), None);
-        run_one(&mut schedule);
-        assert_eq!(flushes.settle(&schedule), Some(99));
+        assert_eq!(settle(&mut flushes, &[("a", 0)]), None);
+        assert_eq!(settle(&mut flushes, &[("a", 1)]), Some(99));
     }
 }

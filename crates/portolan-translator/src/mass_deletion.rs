@@ -1,9 +1,10 @@
 use std::fmt;
 
+use portolan_core::TypeUrl;
 use portolan_core::well_known::{CLUSTER, LISTENER};
-use portolan_core::{Name, Snapshot, TypeUrl};
 
-use crate::{Gate, GateRefusal};
+use crate::difference::Difference;
+use crate::{Gate, GateRefusal, Names, Proposal};
 
 /// Refuses snapshots that would delete most of what a group has: far more often a model that was read in part than
 /// what somebody wants.
@@ -49,21 +50,18 @@ impl MassDeletionGuard {
         self
     }
 
-    fn loss(&self, type_url: &TypeUrl, previous: &Snapshot, next: &Snapshot) -> Option<Loss> {
-        let (old, new) = (previous.set(type_url)?, next.set(type_url)?);
-        if old.id() == new.id() {
-            return None;
-        }
-        let diff = new.diff_from(old);
-        let (held, lost) = (old.len(), diff.removals().len());
-        let emptied = lost > 0 && new.is_empty() && self.never_empty.contains(type_url);
+    fn loss(&self, difference: &Difference) -> Option<Loss> {
+        let (before, _) = difference.before.as_ref()?;
+        let (held, removed) = (before.len(), difference.removals());
+        let lost = removed.len();
+        let is_emptied = lost > 0 && difference.after.is_empty();
+        let emptied = is_emptied && self.never_empty.contains(&difference.type_url);
         let most = held >= self.floor
             && lost.saturating_mul(100) > held.saturating_mul(usize::from(self.max_percent));
         (emptied || most).then(|| Loss {
-            type_url: type_url.clone(),
+            type_url: difference.type_url.clone(),
             held,
-            lost,
-            names: diff.removals().iter().take(NAMES_SHOWN).cloned().collect(),
+            lost: Names::of(lost, removed.iter().take(NAMES_SHOWN)),
         })
     }
 }
@@ -78,19 +76,14 @@ impl Default for MassDeletionGuard {
     }
 }
 
-impl Gate for MassDeletionGuard {
-    fn check(&self, previous: Option<&Snapshot>, next: &Snapshot) -> Result<(), GateRefusal> {
-        let Some(previous) = previous else {
-            return Ok(());
-        };
-        let losses: Vec<_> = previous
-            .sets()
-            .filter_map(|(type_url, _)| self.loss(type_url, previous, next))
-            .collect();
-        if losses.is_empty() {
-            return Ok(());
+impl<G> Gate<G> for MassDeletionGuard {
+    fn check(&self, proposal: &Proposal<'_, G>) -> Result<(), GateRefusal> {
+        let differences = proposal.differences().iter();
+        let losses: Vec<_> = differences.filter_map(|d| self.loss(d)).collect();
+        match losses.is_empty() {
+            true => Ok(()),
+            false => Err(GateRefusal::new(MassDeletion { losses })),
         }
-        Err(GateRefusal::new(MassDeletion { losses }))
     }
 }
 
@@ -98,7 +91,7 @@ impl Gate for MassDeletionGuard {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(
     "a mass deletion was refused: it would delete {}; if that is wanted, hand the model in again and allow it",
-    list(losses, "; ")
+    losses.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 )]
 pub struct MassDeletion {
     losses: Vec<Loss>,
@@ -117,8 +110,7 @@ impl MassDeletion {
 pub struct Loss {
     type_url: TypeUrl,
     held: usize,
-    lost: usize,
-    names: Vec<Name>,
+    lost: Names,
 }
 
 impl Loss {
@@ -134,35 +126,19 @@ impl Loss {
         self.held
     }
 
-    /// How many of them would have been deleted.
+    /// Those of them that would have been deleted, the first few by name.
     #[must_use]
-    pub fn lost(&self) -> usize {
-        self.lost
-    }
-
-    /// The first few names that would have been deleted.
-    #[must_use]
-    pub fn names(&self) -> &[Name] {
-        &self.names
+    pub fn lost(&self) -> &Names {
+        &self.lost
     }
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (lost, held) = (self.lost, self.held);
-        write!(f, "{lost} of {held} {} (", self.type_url.message_name())?;
-        f.write_str(&list(&self.names, ", "))?;
-        f.write_str(if lost > self.names.len() {
-            ", …)"
-        } else {
-            ")"
-        })
+        let (lost, held) = (self.lost.total(), self.held);
+        let name = self.type_url.message_name();
+        write!(f, "{lost} of {held} {name} ({})", self.lost.list())
     }
-}
-
-fn list(items: &[impl fmt::Display], separator: &str) -> String {
-    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
-    items.join(separator)
 }
 
 /// Enough names to recognise what is going on, few enough for a log line.
@@ -170,8 +146,8 @@ const NAMES_SHOWN: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use portolan_core::Resource;
     use portolan_core::well_known::{ENDPOINT, ROUTE};
+    use portolan_core::{Resource, Snapshot};
 
     use super::*;
 
@@ -185,8 +161,8 @@ mod tests {
     }
 
     fn refusal(previous: &Snapshot, next: &Snapshot) -> Option<MassDeletion> {
-        let refusal = MassDeletionGuard::default().check(Some(previous), next);
-        let reason = refusal.err()?;
+        let proposal = Proposal::new(&"edge", Some(previous), next);
+        let reason = MassDeletionGuard::default().check(&proposal).err()?;
         reason.reason().downcast_ref::<MassDeletion>().cloned()
     }
 
@@ -205,7 +181,10 @@ mod tests {
         assert!(refusal(&held, &snapshot(&ENDPOINT, 10..20)).is_none());
         let refused = refusal(&held, &snapshot(&ENDPOINT, 11..20)).unwrap();
         assert_eq!(
-            (refused.losses()[0].held(), refused.losses()[0].lost()),
+            (
+                refused.losses()[0].held(),
+                refused.losses()[0].lost().total()
+            ),
             (20, 11)
         );
     }
@@ -223,8 +202,8 @@ mod tests {
 
     #[test]
     fn a_first_publication_and_an_unspoken_type_delete_nothing() {
-        let guard = MassDeletionGuard::default();
-        assert!(guard.check(None, &Snapshot::empty()).is_ok());
+        let (guard, nothing) = (MassDeletionGuard::default(), Snapshot::empty());
+        assert!(guard.check(&Proposal::new(&"edge", None, &nothing)).is_ok());
         let mut partial = Snapshot::builder();
         partial.only([ENDPOINT]);
         assert!(refusal(&snapshot(&CLUSTER, 0..20), &partial.build()).is_none());
@@ -248,8 +227,10 @@ mod tests {
     #[test]
     fn every_limit_can_be_moved() {
         let (held, few) = (snapshot(&CLUSTER, 0..10), snapshot(&CLUSTER, 0..1));
-        let check =
-            |guard: MassDeletionGuard, next: &Snapshot| guard.check(Some(&held), next).is_ok();
+        let check = |guard: MassDeletionGuard, next: &Snapshot| {
+            let proposal = Proposal::new(&"edge", Some(&held), next);
+            guard.check(&proposal).is_ok()
+        };
         let guard = MassDeletionGuard::default;
         assert!(check(guard().with_max_percent(90), &few));
         assert!(check(guard().with_floor(11), &few));

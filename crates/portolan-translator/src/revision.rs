@@ -5,6 +5,9 @@ use std::fmt;
 pub struct Revision(u64);
 
 impl Revision {
+    /// Before the first.
+    pub(crate) const NONE: Self = Self(0);
+
     /// The number.
     #[must_use]
     pub const fn get(self) -> u64 {

@@ -7,34 +7,40 @@ use super::PublishLoop;
 use crate::publisher::{Inbox, LastReports};
 use crate::report::NoObserver;
 use crate::stages::Stages;
-use crate::translator::BoxedTranslator;
-use crate::{Gate, PublishConfig, PublishObserver, Publisher, Translator, WatchedGroups};
+use crate::translator::{BoxedTranslator, Form};
+use crate::{
+    DeliveryTracker, Gate, PublishConfig, PublishObserver, Publisher, Translator, WatchedGroups,
+};
 
 /// A [`PublishLoop`] under construction.
 #[derive(Debug)]
 #[must_use]
-pub struct PublishLoopBuilder<M, G: GroupKey> {
-    translator: Box<dyn BoxedTranslator<M, G>>,
+pub struct PublishLoopBuilder<M, G: GroupKey, D = ()> {
+    translator: Box<dyn Form<M, G, D>>,
+    endpoints: Option<Box<dyn BoxedTranslator<M, G>>>,
     writer: Arc<dyn SnapshotWriter<G>>,
     groups: WatchedGroups<G>,
     config: PublishConfig,
-    gates: Vec<Box<dyn Gate>>,
+    gates: Vec<Box<dyn Gate<G>>>,
     observer: Arc<dyn PublishObserver<G>>,
+    tracker: Option<Arc<DeliveryTracker<G>>>,
 }
 
-impl<M, G: GroupKey> PublishLoopBuilder<M, G> {
+impl<M, G: GroupKey, D> PublishLoopBuilder<M, G, D> {
     pub(super) fn new(
-        translator: impl Translator<M, G>,
+        translator: Box<dyn Form<M, G, D>>,
         writer: Arc<dyn SnapshotWriter<G>>,
         groups: WatchedGroups<G>,
     ) -> Self {
         Self {
-            translator: Box::new(translator),
+            translator,
+            endpoints: None,
             writer,
             groups,
             config: PublishConfig::default(),
             gates: Vec::new(),
             observer: Arc::new(NoObserver),
+            tracker: None,
         }
     }
 
@@ -44,9 +50,19 @@ impl<M, G: GroupKey> PublishLoopBuilder<M, G> {
         self
     }
 
+    /// Translates the endpoints of a group and nothing else, for [changes of endpoints
+    /// alone](crate::Change::endpoints). Default: everything is translated for them too.
+    ///
+    /// It adds all endpoints of the group, assignments (EDS) and single ones (LEDS), as the translator of everything
+    /// would, and no resource of another type. What it starts with is the group's last publication without them.
+    pub fn with_endpoint_translator(mut self, endpoints: impl Translator<M, G>) -> Self {
+        self.endpoints = Some(Box::new(endpoints));
+        self
+    }
+
     /// Adds a gate. Gates are asked in the order in which they were added, after the guard against mass deletions;
     /// the first refusal counts.
-    pub fn with_gate(mut self, gate: impl Gate + 'static) -> Self {
+    pub fn with_gate(mut self, gate: impl Gate<G> + 'static) -> Self {
         self.gates.push(Box::new(gate));
         self
     }
@@ -57,19 +73,36 @@ impl<M, G: GroupKey> PublishLoopBuilder<M, G> {
         self
     }
 
+    /// Who knows how far each stream got, for [`Publisher::wait`]. It must be a delivery sink of the cache that the loop
+    /// writes to. Default: nobody.
+    pub fn with_tracker(mut self, tracker: Arc<DeliveryTracker<G>>) -> Self {
+        self.tracker = Some(tracker);
+        self
+    }
+
     /// The loop, and the first handle to hand models to it.
     #[must_use]
-    pub fn build(self) -> (Publisher<M, G>, PublishLoop<M, G>) {
+    pub fn build(self) -> (Publisher<M, G, D>, PublishLoop<M, G, D>) {
         let (inbox, handed_in) = watch::channel(Inbox::empty());
         let (settled, flushed) = watch::channel(0);
         let reports = Arc::new(LastReports::new());
         let registrar = self.groups.registrar();
-        let publisher = Publisher::new(inbox, flushed, registrar, Arc::clone(&reports));
+        let publisher = Publisher::new(
+            inbox,
+            flushed,
+            registrar,
+            Arc::clone(&reports),
+            self.tracker,
+            self.config.most_details,
+        );
         let stages = Arc::new(Stages {
             translator: self.translator,
+            endpoints: self.endpoints,
             writer: self.writer,
+            checks_bodies: self.config.checks_bodies,
             mass_deletion_guard: self.config.mass_deletion_guard.clone(),
             gates: self.gates,
+            reported_names: self.config.reported_names,
         });
         let publish_loop = PublishLoop {
             handed_in,

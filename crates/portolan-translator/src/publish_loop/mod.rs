@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::{GroupKey, Published, SnapshotWriter};
+use portolan_core::{GroupKey, Published, Snapshot, SnapshotWriter};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
@@ -19,19 +19,23 @@ use crate::debounce::{Debounce, Lane};
 use crate::flushes::Flushes;
 use crate::group_watch::GroupChange;
 use crate::publisher::{Inbox, LastReports};
-use crate::schedule::{Ending, Forgotten, Schedule, Turn};
-use crate::stages::{AsksGuard, Stages, Verdict};
-use crate::{Outcome, PublishConfig, PublishObserver, Report, Revision, Translator, WatchedGroups};
+use crate::schedule::{Ending, Forgotten, Schedule, Shown};
+use crate::stages::{Judgement, Stages};
+use crate::translator::{Full, Incremental};
+use crate::{
+    IncrementalTranslator, Outcome, PublishConfig, PublishObserver, PublishReport, Revision, Stage,
+    StageTimes, Translator, WatchedGroups,
+};
 
 /// Translates models and publishes what comes of it. Nothing happens until [`run`](Self::run) is polled.
 ///
 /// It is the one writer of the groups that it translates.
-pub struct PublishLoop<M, G: GroupKey> {
-    handed_in: watch::Receiver<Inbox<M>>,
+pub struct PublishLoop<M, G: GroupKey, D = ()> {
+    handed_in: watch::Receiver<Inbox<M, G, D>>,
     groups: WatchedGroups<G>,
     settled: watch::Sender<u64>,
     reports: Arc<LastReports<G>>,
-    stages: Arc<Stages<M, G>>,
+    stages: Arc<Stages<M, G, D>>,
     observer: Arc<dyn PublishObserver<G>>,
     config: PublishConfig,
 }
@@ -44,7 +48,18 @@ impl<M: Send + Sync + 'static, G: GroupKey> PublishLoop<M, G> {
         writer: Arc<dyn SnapshotWriter<G>>,
         groups: WatchedGroups<G>,
     ) -> PublishLoopBuilder<M, G> {
-        PublishLoopBuilder::new(translator, writer, groups)
+        PublishLoopBuilder::new(Box::new(Full(translator)), writer, groups)
+    }
+}
+
+impl<M: Send + Sync + 'static, G: GroupKey, D: Send + Sync + 'static> PublishLoop<M, G, D> {
+    /// As [`builder`](PublishLoop::builder), for a translator that can apply what changed to what a group has.
+    pub fn incremental(
+        translator: impl IncrementalTranslator<M, G, Detail = D>,
+        writer: Arc<dyn SnapshotWriter<G>>,
+        groups: WatchedGroups<G>,
+    ) -> PublishLoopBuilder<M, G, D> {
+        PublishLoopBuilder::new(Box::new(Incremental(translator)), writer, groups)
     }
 
     /// Runs the loop until every [`Publisher`](crate::Publisher) is dropped. What was handed in before that is still
@@ -65,7 +80,7 @@ impl<M: Send + Sync + 'static, G: GroupKey> PublishLoop<M, G> {
     }
 }
 
-impl<M, G: GroupKey> fmt::Debug for PublishLoop<M, G> {
+impl<M, G: GroupKey, D> fmt::Debug for PublishLoop<M, G, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PublishLoop")
             .field("config", &self.config)
@@ -73,39 +88,30 @@ impl<M, G: GroupKey> fmt::Debug for PublishLoop<M, G> {
     }
 }
 
-struct Running<M, G: GroupKey> {
-    parts: PublishLoop<M, G>,
+struct Running<M, G: GroupKey, D> {
+    parts: PublishLoop<M, G, D>,
     epoch: Instant,
-    /// How often the loop went round.
-    round: u64,
     model: Option<Arc<M>>,
-    seen: Seen,
+    /// How many calls of `flush` the loop has taken notice of.
+    flushes_seen: u64,
     debounce: Debounce,
-    schedule: Schedule<G>,
+    schedule: Schedule<G, D>,
     turns: Turns<G>,
     flushes: Flushes<G>,
     /// No publisher is left: what was handed in is worked off.
     draining: bool,
 }
 
-/// What the loop has taken notice of.
-#[derive(Debug, Default)]
-struct Seen {
-    newest_of: [Revision; Lane::ALL.len()],
-    mass_deletion_allowed: Revision,
-    flushes: u64,
-}
-
-impl<M: Send + Sync + 'static, G: GroupKey> Running<M, G> {
-    fn new(parts: PublishLoop<M, G>) -> Self {
+impl<M: Send + Sync + 'static, G: GroupKey, D: Send + Sync + 'static> Running<M, G, D> {
+    fn new(parts: PublishLoop<M, G, D>) -> Self {
+        let config = &parts.config;
         Self {
             epoch: Instant::now(),
-            round: 0,
             model: None,
-            seen: Seen::default(),
-            debounce: Debounce::new(parts.config.debounce.clone()),
-            schedule: Schedule::new(parts.config.linger),
-            turns: Turns::new(&parts.config),
+            flushes_seen: 0,
+            debounce: Debounce::new(config.debounce.clone()),
+            schedule: Schedule::new(config.linger, config.most_details),
+            turns: Turns::new(config),
             flushes: Flushes::new(),
             draining: false,
             parts,
@@ -115,16 +121,17 @@ impl<M: Send + Sync + 'static, G: GroupKey> Running<M, G> {
     /// Each round does all that can be done now, so that no source of events starves another, and then waits.
     async fn run(mut self) {
         loop {
-            self.round += 1;
             self.end_turns();
             self.expire_groups();
             if !self.draining {
-                self.take_handed_in();
+                let flushes = self.take_handed_in();
                 self.take_groups();
+                self.take_flushes(flushes);
                 self.release();
             }
             self.begin_turns();
-            if let Some(number) = self.flushes.settle(&self.schedule) {
+            let attempted = |group: &G| self.schedule.attempted(group);
+            if let Some(number) = self.flushes.settle(attempted) {
                 self.parts.settled.send_replace(number);
             }
             if self.draining && self.turns.is_empty() && self.schedule.is_idle() {
@@ -173,35 +180,37 @@ impl<M: Send + Sync + 'static, G: GroupKey> Running<M, G> {
         }
     }
 
-    fn take_handed_in(&mut self) {
+    /// Takes notice of what was handed in, and says how often `flush` was called by then.
+    fn take_handed_in(&mut self) -> u64 {
         let inbox = self.parts.handed_in.borrow_and_update();
-        let newest_of = inbox.newest_of;
         let (revision, flushes) = (inbox.revision, inbox.flushes);
-        self.seen.mass_deletion_allowed = inbox.mass_deletion_allowed;
+        let notices = inbox.take_notices();
         let replaced = std::mem::replace(&mut self.model, inbox.model.clone());
         drop(inbox);
         drop(replaced);
         let now = self.now();
         for lane in Lane::ALL {
-            let (newest, seen) = (newest_of[lane as usize], self.seen.newest_of[lane as usize]);
-            if newest > seen {
+            if notices.lanes[lane as usize] > Revision::NONE {
                 self.debounce.change(now, lane);
             }
         }
-        self.seen.newest_of = newest_of;
-        self.schedule.set_newest(revision);
-        if flushes > self.seen.flushes {
-            self.seen.flushes = flushes;
-            self.flushes.called(flushes, revision, self.round);
+        self.schedule.hand_in(revision, notices);
+        flushes
+    }
+
+    /// Comes after groups and what was handed in, all of which a flush waits for that came before it.
+    fn take_flushes(&mut self, flushes: u64) {
+        if flushes > self.flushes_seen {
+            self.flushes_seen = flushes;
+            self.flushes.called(flushes, self.schedule.behind());
         }
     }
 
-    /// Comes after [`take_handed_in`](Self::take_handed_in), so that a flush waits for all groups that came before it.
     fn take_groups(&mut self) {
         let now = self.now();
         for change in self.parts.groups.take_changes() {
             match change {
-                GroupChange::Came(group) => self.schedule.came(group, self.round, now),
+                GroupChange::Came(group) => self.schedule.came(group, now),
                 GroupChange::Went(group) => {
                     if let Some(forgotten) = self.schedule.went(&group, now) {
                         self.forget(&forgotten);
@@ -228,26 +237,17 @@ impl<M: Send + Sync + 'static, G: GroupKey> Running<M, G> {
             return;
         };
         while self.turns.have_room()
-            && let Some(turn) = self.schedule.next(self.now())
+            && let Some((turn, assignment)) = self.schedule.next(self.now())
         {
-            let asks_guard = self.asks_guard(&turn);
             let (now, stages) = (self.now(), &self.parts.stages);
-            if let Err(ended) = self.turns.begin(now, turn, stages, &model, asks_guard) {
+            if let Err(ended) = self.turns.begin(now, turn, assignment, stages, &model) {
                 self.conclude(ended);
             }
         }
         while self.turns.are_stuck()
-            && let Some(turn) = self.schedule.next(self.now())
+            && let Some((turn, _)) = self.schedule.next(self.now())
         {
-            self.conclude(Ended::without_thread(turn));
-        }
-    }
-
-    /// An allowance holds for the step from what is published to what is next, if the allowed change lies in between.
-    fn asks_guard(&self, turn: &Turn<G>) -> AsksGuard {
-        match turn.current < self.seen.mass_deletion_allowed {
-            true => AsksGuard::No,
-            false => AsksGuard::Yes,
+            self.conclude(Ended::without_thread(turn, self.now()));
         }
     }
 
@@ -265,50 +265,84 @@ impl<M: Send + Sync + 'static, G: GroupKey> Running<M, G> {
     }
 
     fn conclude(&mut self, ended: Ended<G>) {
-        let Ended {
-            turn, took, end, ..
-        } = ended;
-        let outcome = match end {
-            End::Verdict(verdict) => self.publish(&turn.group, verdict),
-            End::Panicked(message) => Outcome::Panicked(message),
-            End::TimedOut => Outcome::TimedOut(self.parts.config.deadline),
-            End::NoThread => Outcome::NotTried,
+        let (turn, progress) = (ended.turn, ended.progress);
+        let stage = progress.stage();
+        let translate = progress.translate_time(ended.took);
+        let began = self.now();
+        let mut shown = None;
+        let (outcome, diff) = match ended.end {
+            End::Verdict(verdict) => {
+                let outcome = self.publish(&turn.group, verdict.judgement, &mut shown);
+                (outcome, verdict.diff)
+            }
+            End::Panicked(message) => (Outcome::Panicked { stage, message }, Vec::new()),
+            End::TimedOut => {
+                let deadline = self.parts.config.deadline;
+                (Outcome::TimedOut { stage, deadline }, Vec::new())
+            }
+            End::NoThread => (Outcome::NotTried, Vec::new()),
         };
-        let report = Arc::new(Report {
+        let report = Arc::new(PublishReport {
             revision: turn.revision,
             outcome,
-            took,
-            latency: self.now().saturating_sub(turn.since),
+            extent: progress.extent(),
+            diff,
+            times: StageTimes {
+                wait: ended.started.saturating_sub(turn.since),
+                translate,
+                gates: ended.took - translate,
+                publish: self.now().saturating_sub(began),
+            },
         });
-        log(&turn.group, &report);
-        self.parts.reports.insert(&turn.group, Arc::clone(&report));
-        let observer = &self.parts.observer;
-        if let Err(message) = contain(|| observer.reported(&turn.group, &report)) {
-            tracing::error!(message, "a publish observer panicked");
-        }
+        self.report(&turn.group, &report);
         let ending = match report.outcome {
-            Outcome::Published { .. } | Outcome::Unchanged => Ending::Current,
+            Outcome::Published { .. } | Outcome::Unchanged { .. } => Ending::Current,
             Outcome::NotTried => Ending::NotTried,
             _ => Ending::Failed,
         };
-        if let Some(forgotten) = self.schedule.finish(&turn, ending) {
+        if let Some(forgotten) = self.schedule.finish(&turn, ending, shown) {
             self.forget(&forgotten);
         }
     }
 
-    fn publish(&self, group: &G, verdict: Verdict) -> Outcome {
-        let snapshot = match verdict {
-            Verdict::Publish(snapshot) => snapshot,
-            Verdict::Unchanged => return Outcome::Unchanged,
-            Verdict::Refused(refusal) => return Outcome::Refused(refusal),
-            Verdict::Failed(error) => return Outcome::TranslateFailed(error),
+    /// Publishes what may be. What the group has then goes into `shown`.
+    fn publish(&self, group: &G, judgement: Judgement, shown: &mut Option<Shown>) -> Outcome {
+        let (next, previous) = match judgement {
+            Judgement::Publish { next, previous } => (next, previous),
+            Judgement::Unchanged(held) => {
+                *shown = Some(held);
+                let generation = held.generation;
+                return Outcome::Unchanged { generation };
+            }
+            Judgement::Refused(refusal) => return Outcome::Refused(refusal),
+            Judgement::Failed(error) => return Outcome::TranslateFailed(error),
         };
-        match contain(|| self.parts.stages.writer.set(group, snapshot)) {
-            Ok(Published::Unchanged(_)) => Outcome::Unchanged,
-            Ok(published) => Outcome::Published {
-                generation: published.generation(),
-            },
-            Err(message) => Outcome::Panicked(message),
+        let (before, after) = (previous.as_ref().map(Snapshot::id), next.id());
+        let published = match contain(|| self.parts.stages.writer.set(group, next)) {
+            Ok(published) => published,
+            Err(message) => {
+                let stage = Stage::Publish;
+                return Outcome::Panicked { stage, message };
+            }
+        };
+        let generation = published.generation();
+        let (value, outcome) = match published {
+            Published::Unchanged(_) => {
+                let held = before.unwrap_or(after);
+                ([held, after], Outcome::Unchanged { generation })
+            }
+            _ => ([after; 2], Outcome::Published { generation }),
+        };
+        *shown = Some(Shown { generation, value });
+        outcome
+    }
+
+    fn report(&self, group: &G, report: &Arc<PublishReport>) {
+        log(group, report);
+        self.parts.reports.insert(group, Arc::clone(report));
+        let observer = &self.parts.observer;
+        if let Err(message) = contain(|| observer.reported(group, report)) {
+            tracing::error!(message, "a publish observer panicked");
         }
     }
 
@@ -325,18 +359,18 @@ impl<M: Send + Sync + 'static, G: GroupKey> Running<M, G> {
     }
 }
 
-fn log<G: GroupKey>(group: &G, report: &Report) {
-    let (revision, outcome) = (report.revision.get(), &report.outcome);
-    let (took, latency) = (report.took, report.latency);
+fn log<G: GroupKey>(group: &G, report: &PublishReport) {
+    let (revision, outcome, extent) = (report.revision.get(), &report.outcome, report.extent);
+    let times = report.times;
     match outcome {
-        Outcome::Published { .. } | Outcome::Unchanged => {
-            tracing::debug!(?group, revision, ?took, ?latency, "{outcome}");
+        Outcome::Published { .. } | Outcome::Unchanged { .. } => {
+            tracing::debug!(?group, revision, ?extent, ?times, "{outcome}");
         }
         failed => tracing::warn!(
             ?group,
             revision,
-            ?took,
-            ?latency,
+            ?extent,
+            ?times,
             "not published, the last good snapshot is kept: {failed}"
         ),
     }

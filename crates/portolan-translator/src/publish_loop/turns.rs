@@ -6,8 +6,8 @@ use tokio::task::{Id, JoinError, JoinSet};
 
 use crate::PublishConfig;
 use crate::contain::{contain, panic_message};
-use crate::schedule::Turn;
-use crate::stages::{AsksGuard, Stages, Verdict};
+use crate::schedule::{Assignment, Turn};
+use crate::stages::{Progress, Stages, Verdict};
 
 /// The translations that are going on, each on a thread of the blocking pool.
 ///
@@ -29,6 +29,7 @@ struct Running<G> {
     id: Id,
     turn: Turn<G>,
     started: Duration,
+    progress: Arc<Progress>,
 }
 
 /// How a turn ended.
@@ -37,7 +38,11 @@ pub(super) struct Ended<G> {
     /// Whether it had ended before, by passing its deadline.
     pub(super) late: bool,
     pub(super) turn: Turn<G>,
+    /// When a thread was asked for.
+    pub(super) started: Duration,
+    /// How long it took from then on.
     pub(super) took: Duration,
+    pub(super) progress: Arc<Progress>,
     pub(super) end: End,
 }
 
@@ -79,26 +84,33 @@ impl<G: GroupKey> Turns<G> {
     }
 
     /// Begins a turn. Gives it back ended where the system has no thread for it.
-    pub(super) fn begin<M: Send + Sync + 'static>(
+    pub(super) fn begin<M, D>(
         &mut self,
         now: Duration,
         turn: Turn<G>,
-        stages: &Arc<Stages<M, G>>,
+        assignment: Assignment<D>,
+        stages: &Arc<Stages<M, G, D>>,
         model: &Arc<M>,
-        asks_guard: AsksGuard,
-    ) -> Result<(), Ended<G>> {
+    ) -> Result<(), Ended<G>>
+    where
+        M: Send + Sync + 'static,
+        D: Send + Sync + 'static,
+    {
         let (stages, model, group) = (Arc::clone(stages), Arc::clone(model), turn.group.clone());
-        let run = move || stages.run(&model, &group, asks_guard);
+        let progress = Arc::new(Progress::default());
+        let watched = Arc::clone(&progress);
+        let run = move || stages.run(&model, &group, &assignment, &watched);
         match contain(|| self.threads.spawn_blocking(run)) {
             Ok(thread) => {
                 self.running.push(Running {
                     id: thread.id(),
                     turn,
                     started: now,
+                    progress,
                 });
                 Ok(())
             }
-            Err(_) => Err(Ended::without_thread(turn)),
+            Err(_) => Err(Ended::without_thread(turn, now)),
         }
     }
 
@@ -152,18 +164,22 @@ impl<G> Running<G> {
         Ended {
             late: false,
             turn: self.turn,
+            started: self.started,
             took: now.saturating_sub(self.started),
+            progress: self.progress,
             end,
         }
     }
 }
 
 impl<G> Ended<G> {
-    pub(super) fn without_thread(turn: Turn<G>) -> Self {
+    pub(super) fn without_thread(turn: Turn<G>, now: Duration) -> Self {
         Self {
             late: false,
             turn,
+            started: now,
             took: Duration::ZERO,
+            progress: Arc::default(),
             end: End::NoThread,
         }
     }

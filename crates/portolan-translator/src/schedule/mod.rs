@@ -1,69 +1,49 @@
-//! Which group is translated next: a state machine without a clock. `now` is the time since some fixed moment.
+//! Which group is translated next, and what of it: a state machine without a clock. `now` is the time since some fixed
+//! moment.
 //!
 //! ```text
 //!            came, or released         next               finish
 //!   settled ───────────────────▶ queued ─────▶ running ─────────────▶ settled, or queued again
-//!      │                                                              where a newer model was released meanwhile
+//!      │                                                              where a newer change was released meanwhile
 //!      └── went, and the linger time passed ──▶ forgotten
 //! ```
 //!
 //! Groups do not wait for each other: one whose translation is slow is only late itself. A group is translated from
-//! the newest model there is when its turn comes, so one that waited long in the queue catches up in one step.
+//! the newest model there is when its turn comes, so one that waited long in the queue catches up in one step. A change
+//! that names groups is none of the others' business.
 
+mod assignment;
+mod group;
 mod queue;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::time::Duration;
 
 use portolan_core::GroupKey;
 
-use self::queue::{Class, Place, Queue};
+pub(crate) use self::assignment::{AsksGuard, Assignment, Shown, Work};
+use self::group::{Group, Leaving, State};
+use self::queue::{Class, Queue};
 use crate::Revision;
+use crate::notices::{Marks, Notices};
 
 /// The groups that are translated, and the order of their turns.
 #[derive(Debug)]
-pub(crate) struct Schedule<G> {
-    groups: BTreeMap<G, Group>,
+pub(crate) struct Schedule<G, D> {
+    groups: BTreeMap<G, Group<D>>,
     queue: Queue<G>,
     leaving: BTreeSet<(Duration, G)>,
     linger: Duration,
+    most_details: usize,
     newest: Revision,
-    released: Revision,
-}
-
-#[derive(Debug)]
-struct Group {
-    /// The loop's round in which the group came.
-    came: u64,
-    state: State,
-    /// Since when it waits for what it has not been given.
-    since: Option<Duration>,
-    /// Newest model that its turns came to an end with, whichever.
-    attempted: Revision,
-    /// Newest model that its publication shows.
-    current: Revision,
-    /// How the last turn ended; `None` before the first.
-    ending: Option<Ending>,
-    leaving: Leaving,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Settled,
-    Queued(Place),
-    Running(Revision),
-}
-
-/// Whether a group is on its way out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leaving {
-    No,
-    At(Duration),
-    /// The linger time passed, but the group still has a reason to stay.
-    Expired,
+    /// The changes that concern every group.
+    everyone: Marks,
+    /// The newest of them that was released.
+    everyone_due: Revision,
+    /// The groups that a change concerns which was not released.
+    named: BTreeSet<G>,
 }
 
 /// How a group's turn ended.
@@ -84,8 +64,6 @@ pub(crate) struct Turn<G> {
     pub(crate) revision: Revision,
     /// Since when the group waited.
     pub(crate) since: Duration,
-    /// Newest model that its publication shows.
-    pub(crate) current: Revision,
 }
 
 /// A group that is no longer translated.
@@ -96,56 +74,84 @@ pub(crate) struct Forgotten<G> {
     pub(crate) published: bool,
 }
 
-impl<G: GroupKey> Schedule<G> {
-    pub(crate) fn new(linger: Duration) -> Self {
+impl<G: GroupKey, D> Schedule<G, D> {
+    /// `most_details` is how many a group remembers before it is translated in full instead.
+    pub(crate) fn new(linger: Duration, most_details: usize) -> Self {
         Self {
             groups: BTreeMap::new(),
             queue: Queue::default(),
             leaving: BTreeSet::new(),
             linger,
-            newest: Revision::default(),
-            released: Revision::default(),
+            most_details,
+            newest: Revision::NONE,
+            everyone: Marks::default(),
+            everyone_due: Revision::NONE,
+            named: BTreeSet::new(),
         }
     }
 
-    /// A newer model is there; groups get it from their next turn on.
-    pub(crate) fn set_newest(&mut self, revision: Revision) {
-        self.newest = revision;
-    }
-
-    /// Every group is to be given the newest model, for which it has waited since `since`.
-    pub(crate) fn release(&mut self, since: Duration) {
-        self.released = self.newest;
-        for (name, group) in &mut self.groups {
-            let on_its_way = match group.state {
-                State::Settled => group.attempted,
-                State::Queued(_) => Revision::default(),
-                State::Running(revision) => revision,
-            };
-            if on_its_way < self.released {
-                group.since.get_or_insert(since);
+    /// A newer model is there, which groups get from their next turn on, and changes that concern some of them.
+    pub(crate) fn hand_in(&mut self, newest: Revision, notices: Notices<G, D>) {
+        // Whom the first change concerns does not matter: whoever is here has nothing yet.
+        if self.newest == Revision::NONE {
+            self.everyone.newest = newest;
+        }
+        self.newest = newest;
+        self.everyone = self.everyone.and(notices.everyone);
+        for (name, marks) in notices.named {
+            if let Some(group) = self.groups.get_mut(&name) {
+                group.own = group.own.and(marks);
+                self.named.insert(name);
             }
-            group.queue_if_stale(name, self.released, &mut self.queue);
+        }
+        for (names, detail) in notices.details {
+            match names {
+                None => {
+                    for group in self.groups.values_mut() {
+                        group.note(detail.clone(), self.most_details);
+                    }
+                }
+                Some(names) => {
+                    for name in names {
+                        if let Some(group) = self.groups.get_mut(&name) {
+                            group.note(detail.clone(), self.most_details);
+                        }
+                    }
+                }
+            }
         }
     }
 
-    /// A group came in the loop's round `round`. One that has not been translated is queued at once.
-    pub(crate) fn came(&mut self, name: G, round: u64, now: Duration) {
-        let group = self.groups.entry(name.clone()).or_insert_with(|| Group {
-            came: round,
-            state: State::Settled,
-            since: None,
-            attempted: Revision::default(),
-            current: Revision::default(),
-            ending: None,
-            leaving: Leaving::No,
-        });
+    /// Every group is to be given what was handed in for it, for which it has waited since `since`.
+    pub(crate) fn release(&mut self, since: Duration) {
+        let named = std::mem::take(&mut self.named);
+        if self.everyone.newest > self.everyone_due {
+            self.everyone_due = self.everyone.newest;
+            for (name, group) in &mut self.groups {
+                group.release(self.everyone_due, since);
+                group.queue_if_stale(name, &mut self.queue);
+            }
+            return;
+        }
+        for name in named {
+            if let Some(group) = self.groups.get_mut(&name) {
+                group.release(self.everyone_due, since);
+                group.queue_if_stale(&name, &mut self.queue);
+            }
+        }
+    }
+
+    /// A group came. One that has not been translated is queued at once.
+    pub(crate) fn came(&mut self, name: G, now: Duration) {
+        let newest = self.newest;
+        let group = self.groups.entry(name.clone());
+        let group = group.or_insert_with(|| Group::new(newest));
         if let Leaving::At(at) = group.leaving {
             self.leaving.remove(&(at, name.clone()));
         }
         group.leaving = Leaving::No;
-        let has_nothing = group.current == Revision::default();
-        let may_help = group.attempted < self.newest;
+        let has_nothing = group.current == Revision::NONE;
+        let may_help = group.attempted < newest;
         if has_nothing && may_help && matches!(group.state, State::Settled) {
             group.since = Some(now);
             group.state = State::Queued(self.queue.push(name, Class::New));
@@ -188,37 +194,37 @@ impl<G: GroupKey> Schedule<G> {
     }
 
     /// The group whose turn it is, if any waits. It is running until [`finish`](Self::finish).
-    pub(crate) fn next(&mut self, now: Duration) -> Option<Turn<G>> {
+    pub(crate) fn next(&mut self, now: Duration) -> Option<(Turn<G>, Assignment<D>)> {
         let name = self.queue.pop()?;
         let group = self.groups.get_mut(&name)?;
         group.state = State::Running(self.newest);
-        Some(Turn {
+        let assignment = group.assignment(self.everyone);
+        let turn = Turn {
             group: name,
             revision: self.newest,
             since: group.since.take().unwrap_or(now),
-            current: group.current,
-        })
+        };
+        Some((turn, assignment))
     }
 
-    /// A turn ended. May say that the group is forgotten now.
+    /// A turn ended; with what is published for the group, where it shows the model. May say that the group is
+    /// forgotten now.
     #[must_use]
-    pub(crate) fn finish(&mut self, turn: &Turn<G>, ending: Ending) -> Option<Forgotten<G>> {
+    pub(crate) fn finish(
+        &mut self,
+        turn: &Turn<G>,
+        ending: Ending,
+        shown: Option<Shown>,
+    ) -> Option<Forgotten<G>> {
         let group = self.groups.get_mut(&turn.group)?;
-        group.attempted = turn.revision;
-        group.ending = Some(ending);
-        group.state = State::Settled;
-        match ending {
-            Ending::Current => group.current = turn.revision,
-            Ending::NotTried => group.since = Some(turn.since),
-            Ending::Failed => {}
-        }
+        group.finish(turn.revision, turn.since, ending, shown);
         if group.leaving == Leaving::Expired
             && let Some(forgotten) = self.forget_if_free(&turn.group)
         {
             return Some(forgotten);
         }
         if let Some(group) = self.groups.get_mut(&turn.group) {
-            group.queue_if_stale(&turn.group, self.released, &mut self.queue);
+            group.queue_if_stale(&turn.group, &mut self.queue);
         }
         None
     }
@@ -245,44 +251,34 @@ impl<G: GroupKey> Schedule<G> {
         self.queue.is_empty()
     }
 
-    /// The first group, at or after `from`, that came by the loop's round `round` and whose turn with `revision` or a
-    /// newer model has not ended.
-    pub(crate) fn first_behind(
-        &self,
-        from: Option<&G>,
-        revision: Revision,
-        round: u64,
-    ) -> Option<&G> {
-        let from = from.map_or(Bound::Unbounded, Bound::Included);
-        let mut groups = self.groups.range((from, Bound::Unbounded));
-        let behind = groups.find(|(_, g)| g.came <= round && g.attempted < revision);
-        behind.map(|(name, _)| name)
+    /// The groups that have not had a turn with what was handed in for them, and the model that they wait for.
+    pub(crate) fn behind(&self) -> BTreeMap<G, Revision> {
+        let wanted = self.groups.iter().filter_map(|(name, group)| {
+            let newest = group.own.newest.max(self.everyone.newest);
+            (group.attempted < newest).then(|| (name.clone(), newest))
+        });
+        wanted.collect()
+    }
+
+    /// Newest model that a group's turns came to an end with, whichever; `None` for a group that is not translated.
+    pub(crate) fn attempted(&self, name: &G) -> Option<Revision> {
+        self.groups.get(name).map(|group| group.attempted)
     }
 
     fn forget_if_free(&mut self, name: &G) -> Option<Forgotten<G>> {
-        let group = self.groups.get(name)?;
-        let keeps_last_good =
-            group.current > Revision::default() && group.ending != Some(Ending::Current);
-        let free = !keeps_last_good && !matches!(group.state, State::Running(_));
+        let free = self.groups.get(name)?.is_free();
         free.then(|| self.forget(name))
     }
 
     fn forget(&mut self, name: &G) -> Forgotten<G> {
         let group = self.groups.remove(name);
+        self.named.remove(name);
         if let Some(State::Queued(place)) = group.as_ref().map(|group| group.state) {
             self.queue.remove(place);
         }
         Forgotten {
             group: name.clone(),
-            published: group.is_some_and(|group| group.current > Revision::default()),
-        }
-    }
-}
-
-impl Group {
-    fn queue_if_stale<G: Clone>(&mut self, name: &G, released: Revision, queue: &mut Queue<G>) {
-        if self.attempted < released && matches!(self.state, State::Settled) {
-            self.state = State::Queued(queue.push(name.clone(), Class::Stale));
+            published: group.is_some_and(|group| group.current > Revision::NONE),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 use portolan_core::well_known::CLUSTER;
 use portolan_core::{GroupObserver, Node, Resource, SnapshotBuilder, SnapshotWriter};
 use portolan_translator::{
-    BoxError, GroupWatch, PublishConfig, PublishLoop, PublishLoopBuilder, Publisher, Report,
-    Translator,
+    BoxError, DeliveryTracker, GroupWatch, PublishConfig, PublishLoop, PublishLoopBuilder,
+    PublishReport, Publisher, Translator,
 };
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -25,6 +25,8 @@ enum Act {
     Work,
     Fail,
     Panic,
+    /// Makes resources whose bodies are cut off.
+    Tear,
     Hang {
         group: Option<String>,
         latch: Arc<Latch>,
@@ -38,6 +40,10 @@ impl Model {
             clusters,
             act: Act::Work,
         }
+    }
+
+    pub(crate) fn clusters(&self) -> &[String] {
+        &self.clusters
     }
 
     pub(crate) fn numbered(clusters: std::ops::Range<u32>) -> Self {
@@ -58,11 +64,18 @@ impl Model {
         }
     }
 
+    pub(crate) fn torn() -> Self {
+        Self {
+            act: Act::Tear,
+            ..Self::of(["torn"])
+        }
+    }
+
     /// Hangs until the latch is opened.
     pub(crate) fn hanging(latch: &Opener) -> Self {
         let act = Act::Hang {
             group: None,
-            latch: Arc::clone(&latch.0),
+            latch: latch.latch(),
         };
         Self {
             act,
@@ -74,7 +87,7 @@ impl Model {
     pub(crate) fn hanging_for(group: &str, latch: &Opener) -> Self {
         let act = Act::Hang {
             group: Some(group.to_owned()),
-            latch: Arc::clone(&latch.0),
+            latch: latch.latch(),
         };
         Self {
             act,
@@ -83,20 +96,49 @@ impl Model {
     }
 }
 
-#[derive(Debug, Default)]
-struct Latch {
+/// Holds threads until it is opened.
+#[derive(Debug)]
+pub(crate) struct Latch {
     open: Mutex<bool>,
     opened: Condvar,
+    held: Semaphore,
+}
+
+impl Latch {
+    pub(crate) fn hold(&self) {
+        let open = self.open.lock().unwrap();
+        self.held.add_permits(1);
+        drop(self.opened.wait_while(open, |open| !*open).unwrap());
+    }
+
+    /// Waits until one more thread is held.
+    pub(crate) async fn holds_one(&self) {
+        self.held.acquire().await.unwrap().forget();
+    }
 }
 
 /// Opens a latch, at the latest when it is dropped: a test's runtime waits for its threads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Opener(Arc<Latch>);
 
 impl Opener {
+    pub(crate) fn latch(&self) -> Arc<Latch> {
+        Arc::clone(&self.0)
+    }
+
     pub(crate) fn open(&self) {
         *self.0.open.lock().unwrap() = true;
         self.0.opened.notify_all();
+    }
+}
+
+impl Default for Opener {
+    fn default() -> Self {
+        Self(Arc::new(Latch {
+            open: Mutex::new(false),
+            opened: Condvar::new(),
+            held: Semaphore::new(0),
+        }))
     }
 }
 
@@ -125,18 +167,21 @@ impl Translator<Model, String> for Scripted {
         self.translated.lock().unwrap().push(group.clone());
         self.begun.add_permits(1);
         match &model.act {
-            Act::Work => {}
+            Act::Work | Act::Tear => {}
             Act::Fail => return Err("no such backend".into()),
             Act::Panic => panic!("index out of bounds"),
             Act::Hang { group: only, latch } => {
                 if only.as_ref().is_none_or(|only| only == group) {
-                    let open = latch.open.lock().unwrap();
-                    drop(latch.opened.wait_while(open, |open| !*open).unwrap());
+                    latch.hold();
                 }
             }
         }
         for name in &model.clusters {
-            out.insert(Resource::builder(CLUSTER, name, name.as_bytes().to_vec()))?;
+            let mut body = message(name);
+            if matches!(model.act, Act::Tear) {
+                body.pop();
+            }
+            out.insert(Resource::builder(CLUSTER, name, body))?;
         }
         Ok(())
     }
@@ -147,6 +192,7 @@ impl Translator<Model, String> for Scripted {
 pub(crate) struct Bed {
     pub(crate) publisher: Publisher<Model, String>,
     pub(crate) cache: Arc<MemoryCache>,
+    pub(crate) tracker: Arc<DeliveryTracker<String>>,
     pub(crate) task: JoinHandle<()>,
     watch: GroupWatch<String>,
     translator: Scripted,
@@ -171,16 +217,23 @@ impl Bed {
             translated: Arc::default(),
             begun: Arc::new(Semaphore::new(0)),
         };
-        let builder = PublishLoop::builder(translator.clone(), cache.clone(), groups);
+        let tracker = Arc::new(DeliveryTracker::new());
+        let builder = PublishLoop::builder(translator.clone(), cache.clone(), groups)
+            .with_tracker(Arc::clone(&tracker));
         let (publisher, publish_loop) = with(builder).build();
         Self {
             publisher,
             cache,
+            tracker,
             task: publish_loop.spawn(),
             watch,
             translator,
             began: Instant::now(),
         }
+    }
+
+    pub(crate) fn translator(&self) -> Scripted {
+        self.translator.clone()
     }
 
     pub(crate) fn node_connects(&self, group: &str) {
@@ -222,7 +275,7 @@ impl Bed {
         }
     }
 
-    pub(crate) fn report(&self, group: &str) -> Arc<Report> {
+    pub(crate) fn report(&self, group: &str) -> Arc<PublishReport> {
         self.publisher.last_report(&group.to_owned()).unwrap()
     }
 
@@ -233,4 +286,10 @@ impl Bed {
 
 pub(crate) const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// An encoded message with one text in it.
+pub(crate) fn message(text: &str) -> Vec<u8> {
+    let len = u8::try_from(text.len()).expect("names in tests are short");
+    [&[0x0a, len], text.as_bytes()].concat()
 }

@@ -1,11 +1,18 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use portolan_translator::{Outcome, PublishConfig, PublishObserver, Report};
+use portolan_translator::{Outcome, PublishConfig, PublishObserver, PublishReport, Stage};
 use tokio::task::yield_now;
 use tokio::time::{advance, sleep};
 
 use crate::bed::{Bed, Model, Opener, ms};
+
+fn panicked(report: &PublishReport) -> Option<(Stage, &str)> {
+    match &report.outcome {
+        Outcome::Panicked { stage, message, .. } => Some((*stage, message)),
+        _ => None,
+    }
+}
 
 #[tokio::test(start_paused = true)]
 async fn after_an_error_the_last_good_is_kept() {
@@ -30,7 +37,10 @@ async fn after_a_panic_the_last_good_is_kept() {
     bed.settle(Model::panicking()).await;
     assert_eq!(bed.served("edge").unwrap(), ["good"]);
     let report = bed.report("edge");
-    assert!(matches!(&report.outcome, Outcome::Panicked(m) if m == "index out of bounds"));
+    assert_eq!(
+        panicked(&report),
+        Some((Stage::Translate, "index out of bounds"))
+    );
 
     bed.settle(Model::of(["better"])).await;
     assert_eq!(bed.served("edge").unwrap(), ["better"]);
@@ -53,7 +63,10 @@ async fn timed_out(latch: &Opener) -> Bed {
 async fn after_the_deadline_the_last_good_is_kept() {
     let latch = Opener::default();
     let bed = timed_out(&latch).await;
-    assert!(matches!(bed.report("edge").outcome, Outcome::TimedOut(after) if after == ms(500)));
+    assert!(matches!(
+        bed.report("edge").outcome,
+        Outcome::TimedOut { stage: Stage::Translate, deadline, .. } if deadline == ms(500)
+    ));
     assert_eq!(bed.served("edge").unwrap(), ["good"]);
 }
 
@@ -95,7 +108,10 @@ async fn a_hanging_translator_gets_no_more_threads_than_it_may() {
         bed.translations_begin(1).await;
         advance(ms(500)).await;
         bed.publisher.flush().await.unwrap();
-        assert!(matches!(bed.report("edge").outcome, Outcome::TimedOut(_)));
+        assert!(matches!(
+            bed.report("edge").outcome,
+            Outcome::TimedOut { .. }
+        ));
     }
     bed.publisher.update(Model::of(["good"])).unwrap();
     bed.publisher.flush().await.unwrap();
@@ -111,8 +127,10 @@ async fn a_cache_that_panics_is_reported() {
     bed.node_connects("edge");
     bed.cache.panics.store(true, Ordering::Relaxed);
     bed.settle(Model::of(["a"])).await;
-    assert!(
-        matches!(&bed.report("edge").outcome, Outcome::Panicked(m) if m == "the cache is broken")
+    let report = bed.report("edge");
+    assert_eq!(
+        panicked(&report),
+        Some((Stage::Publish, "the cache is broken"))
     );
 
     bed.cache.panics.store(false, Ordering::Relaxed);
@@ -124,7 +142,7 @@ async fn a_cache_that_panics_is_reported() {
 struct Heard(Mutex<Vec<(String, bool)>>);
 
 impl PublishObserver<String> for Heard {
-    fn reported(&self, group: &String, report: &Report) {
+    fn reported(&self, group: &String, report: &PublishReport) {
         let mut heard = self.0.lock().unwrap();
         heard.push((group.clone(), report.is_current()));
     }
@@ -145,7 +163,7 @@ async fn the_observer_hears_of_every_group() {
 struct Panics;
 
 impl PublishObserver<String> for Panics {
-    fn reported(&self, _: &String, _: &Report) {
+    fn reported(&self, _: &String, _: &PublishReport) {
         panic!("an observer's own fault");
     }
 }

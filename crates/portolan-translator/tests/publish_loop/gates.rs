@@ -1,11 +1,10 @@
-use portolan_core::Snapshot;
 use portolan_translator::{
-    Change, Gate, GateRefusal, MassDeletion, Outcome, PublishConfig, Report,
+    Change, Gate, GateRefusal, MassDeletion, Outcome, Proposal, PublishConfig, PublishReport, Stage,
 };
 
 use crate::bed::{Bed, Model};
 
-fn mass_deletion(report: &Report) -> Option<&MassDeletion> {
+fn mass_deletion(report: &PublishReport) -> Option<&MassDeletion> {
     match &report.outcome {
         Outcome::Refused(refusal) => refusal.reason().downcast_ref(),
         _ => None,
@@ -20,7 +19,10 @@ async fn a_model_without_clusters_is_refused() {
     bed.settle(Model::numbered(0..0)).await;
     assert_eq!(bed.served("edge").unwrap(), ["a"]);
     let report = bed.report("edge");
-    assert_eq!(mass_deletion(&report).unwrap().losses()[0].lost(), 1);
+    assert_eq!(
+        mass_deletion(&report).unwrap().losses()[0].lost().total(),
+        1
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,9 +76,9 @@ async fn the_guard_can_be_switched_off() {
 #[derive(Debug)]
 struct Frozen;
 
-impl Gate for Frozen {
-    fn check(&self, previous: Option<&Snapshot>, _: &Snapshot) -> Result<(), GateRefusal> {
-        match previous {
+impl Gate<String> for Frozen {
+    fn check(&self, proposal: &Proposal<'_, String>) -> Result<(), GateRefusal> {
+        match proposal.previous() {
             None => Ok(()),
             Some(_) => Err(GateRefusal::new("changes are frozen until Monday")),
         }
@@ -105,8 +107,8 @@ async fn what_a_gate_refuses_is_not_published() {
 #[derive(Debug)]
 struct Broken;
 
-impl Gate for Broken {
-    fn check(&self, _: Option<&Snapshot>, _: &Snapshot) -> Result<(), GateRefusal> {
+impl Gate<String> for Broken {
+    fn check(&self, _: &Proposal<'_, String>) -> Result<(), GateRefusal> {
         panic!("a gate's own fault");
     }
 }
@@ -117,5 +119,12 @@ async fn a_gate_that_panics_lets_nothing_through() {
     bed.node_connects("edge");
     bed.settle(Model::of(["a"])).await;
     assert_eq!(bed.served("edge"), None);
-    assert!(matches!(bed.report("edge").outcome, Outcome::Panicked(_)));
+    let outcome = &bed.report("edge").outcome;
+    assert!(matches!(
+        outcome,
+        Outcome::Panicked {
+            stage: Stage::Gates,
+            ..
+        }
+    ));
 }

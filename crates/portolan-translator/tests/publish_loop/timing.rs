@@ -62,7 +62,7 @@ async fn endpoint_changes_wait_less_than_others() {
         bed.publisher.flush().await.unwrap();
         assert_eq!(bed.served("edge").unwrap(), ["b"]);
         assert_eq!(bed.elapsed(), expected);
-        assert_eq!(bed.report("edge").latency, expected - ms(1));
+        assert_eq!(bed.report("edge").times.wait, expected - ms(1));
     }
 }
 
@@ -73,7 +73,10 @@ async fn unchanged_content_is_not_published_again() {
     bed.settle(Model::of(["a", "b"])).await;
     let first = bed.cache.get(&"edge".to_owned()).unwrap();
     bed.settle(Model::of(["b", "a"])).await;
-    assert!(matches!(bed.report("edge").outcome, Outcome::Unchanged));
+    assert!(matches!(
+        bed.report("edge").outcome,
+        Outcome::Unchanged { .. }
+    ));
     assert_eq!(bed.report("edge").revision.get(), 2);
     assert_eq!(bed.cache.get(&"edge".to_owned()).unwrap().id(), first.id());
 }

@@ -2,7 +2,7 @@
 
 use portolan::core::{ResourceTypes, TypeUrl};
 use portolan::server::{Callbacks, CloseReason, Event, ResponseInfo, StreamInfo};
-use portolan::translator::{Outcome, PublishObserver, Report as GroupReport};
+use portolan::translator::{Outcome, PublishObserver, PublishReport};
 
 /// Prints what happens.
 #[derive(Debug, Default)]
@@ -69,9 +69,9 @@ impl Callbacks for Report {
 }
 
 impl PublishObserver<String> for Report {
-    fn reported(&self, group: &String, report: &GroupReport) {
+    fn reported(&self, group: &String, report: &PublishReport) {
         match &report.outcome {
-            Outcome::Unchanged => {}
+            Outcome::Unchanged { .. } => {}
             outcome => println!("{group}: {outcome}"),
         }
     }
