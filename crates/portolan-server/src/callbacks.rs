@@ -2,9 +2,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use portolan_core::{Generation, Node, TypeUrl, Version};
-use portolan_engine::{ErrorDetail, Event, Nonce, Reason, Request};
+use portolan_engine::{ErrorDetail, Event, Nonce, Reason, Request, Scope};
 
 use crate::panics::contain;
+use crate::wire::Inbound;
 use crate::{CloseReason, StreamInfo};
 
 /// Observes streams. It can change nothing: what decides is [`Admission`](crate::Admission).
@@ -63,6 +64,14 @@ pub struct RequestInfo<'a> {
 }
 
 impl<'a> RequestInfo<'a> {
+    pub(crate) fn of(scope: &'a Scope, inbound: &'a Inbound) -> Self {
+        Self {
+            type_url: type_url(scope, &inbound.request),
+            request: &inbound.request,
+            len: inbound.len,
+        }
+    }
+
     /// The type, which on a service of one type is that of the service.
     #[must_use]
     pub fn type_url(&self) -> &'a str {
@@ -112,6 +121,19 @@ impl<'a> RequestInfo<'a> {
     #[must_use]
     pub fn message_len(&self) -> usize {
         self.len
+    }
+}
+
+/// The type of a request, where it need not name it that of the service (C-037).
+fn type_url<'a>(scope: &'a Scope, request: &'a Request) -> &'a str {
+    let named = match request {
+        Request::Sotw(request) => &*request.type_url,
+        Request::Delta(request) => &*request.type_url,
+        _ => "",
+    };
+    match scope {
+        Scope::Single(resource_type) if named.is_empty() => resource_type.url().as_str(),
+        _ => named,
     }
 }
 

@@ -11,6 +11,10 @@ use crate::RequestError;
 pub enum CloseReason {
     /// The client ended its side, and was sent what there was left to say (C-016). Status `OK`.
     HalfClosed,
+    /// The one request of a `Fetch` method was answered. Status `OK`.
+    Fetched,
+    /// Nothing was published for the client for as long as its `Fetch` was held. Status `UNAVAILABLE`.
+    NothingPublished,
     /// The client reset the stream, or its connection is gone. There is nobody to send a status to (C-017).
     Gone,
     /// The client sent what is not a request.
@@ -19,7 +23,7 @@ pub enum CloseReason {
     NoNode,
     /// The client broke a rule of the protocol, or exceeded a limit.
     Protocol(ProtocolError),
-    /// [`Admission`](crate::Admission) refused the stream.
+    /// [`Admission`](crate::Admission) refused the stream, or a further request on it.
     NotAdmitted(Refusal),
     /// The source refused the node.
     NoSource(Refusal),
@@ -29,6 +33,14 @@ pub enum CloseReason {
         /// Whether a response was sent.
         answered: bool,
     },
+    /// The stream has reached its [maximum age](crate::XdsServerBuilder::with_max_stream_age). Status as of
+    /// [`Drained`](Self::Drained).
+    Expired {
+        /// Whether a response was sent.
+        answered: bool,
+    },
+    /// The client [ceased to read](crate::XdsServerBuilder::with_stall_after). The stream is reset; it has no status.
+    Stalled,
     /// A response exceeds what a gRPC message can hold. Status `RESOURCE_EXHAUSTED`.
     ResponseTooLong {
         /// Length of the message in bytes.
@@ -44,6 +56,8 @@ impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HalfClosed => f.write_str("the client ended the stream"),
+            Self::Fetched => f.write_str("the request was answered"),
+            Self::NothingPublished => f.write_str("nothing was published for this node yet"),
             Self::Gone => f.write_str("the client is gone"),
             Self::Unreadable(error) => write!(f, "unreadable request: {error}"),
             Self::NoNode => f.write_str("the first request has no node"),
@@ -51,6 +65,8 @@ impl fmt::Display for CloseReason {
             Self::NotAdmitted(refusal) => write!(f, "not admitted: {refusal}"),
             Self::NoSource(refusal) => write!(f, "refused by the source: {refusal}"),
             Self::Drained { .. } => f.write_str("the server is being drained"),
+            Self::Expired { .. } => f.write_str("the stream has reached its maximum age"),
+            Self::Stalled => f.write_str("the client has ceased to read"),
             Self::ResponseTooLong { len } => write!(f, "a response of {len} bytes is too long"),
             Self::Panicked => f.write_str("a panic while the stream was served"),
             Self::Aborted => f.write_str("the runtime was shut down"),

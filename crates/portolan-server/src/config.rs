@@ -1,4 +1,6 @@
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_core::{Peer, Source};
 use portolan_engine::{SessionConfig, Variant};
@@ -12,6 +14,7 @@ use crate::{Admission, Callbacks, XdsServer};
 pub(crate) struct Config {
     pub(crate) observers: Observers,
     pub(crate) admission: Option<Arc<dyn Admission>>,
+    pub(crate) admission_per_request: bool,
     pub(crate) peer: PeerExtractor,
     pub(crate) control_plane: Box<str>,
     pub(crate) disabled: Option<Variant>,
@@ -19,6 +22,10 @@ pub(crate) struct Config {
     pub(crate) max_request_size: usize,
     pub(crate) max_node_size: usize,
     pub(crate) max_streams: usize,
+    pub(crate) max_stream_age: Option<RangeInclusive<Duration>>,
+    pub(crate) stall_after: Duration,
+    pub(crate) fetch_hold: Duration,
+    pub(crate) drain_window: Duration,
 }
 
 impl Default for Config {
@@ -26,6 +33,7 @@ impl Default for Config {
         Self {
             observers: Observers::default(),
             admission: None,
+            admission_per_request: false,
             peer: PeerExtractor::default(),
             control_plane: Box::default(),
             disabled: None,
@@ -33,6 +41,10 @@ impl Default for Config {
             max_request_size: 32 << 20,
             max_node_size: 1 << 20,
             max_streams: usize::MAX,
+            max_stream_age: None,
+            stall_after: Duration::from_secs(120),
+            fetch_hold: Duration::from_millis(800),
+            drain_window: Duration::ZERO,
         }
     }
 }
@@ -91,6 +103,15 @@ impl XdsServerBuilder {
         self
     }
 
+    /// Whether each further request of a stream must be admitted as well; a refusal ends the stream. Default: no, the
+    /// first one stands for all. Use it where a permission may be withdrawn, or depends on types or names. Clients
+    /// send a request for each acknowledgement and each change of what they want, and wait meanwhile, so the answer
+    /// must be at hand. It keeps the call's headers for as long as the stream lasts.
+    pub fn with_admission_per_request(mut self, on: bool) -> Self {
+        self.config.admission_per_request = on;
+        self
+    }
+
     /// How the peer is read from a request's extensions. Default: the address as tonic's transport knows it and,
     /// with feature `tls-ring` or `tls-aws-lc`, the certificates that its TLS verified. Behind a transport of your
     /// own, or for an identity such as a SPIFFE id, say here where it is found. A call for which this panics is
@@ -139,6 +160,36 @@ impl XdsServerBuilder {
     /// Most bytes of a node. Default 1 MiB: an Envoy's has 60 kB. Decoded, a node takes many times its size.
     pub fn with_max_node_size(mut self, bytes: usize) -> Self {
         self.config.max_node_size = bytes;
+        self
+    }
+
+    /// Ends each stream at an age between these two, picked so that streams which began together do not end together
+    /// (C-433). Its client comes back, and where a connection is balanced anew, perhaps to another replica: for that the
+    /// connection must end too, see the [crate's documentation](crate). Default: streams may last for ever (C-021).
+    pub fn with_max_stream_age(mut self, ages: RangeInclusive<Duration>) -> Self {
+        self.config.max_stream_age = Some(ages);
+        self
+    }
+
+    /// How long the transport may get nowhere with what it was handed before the stream is reset, since its client has
+    /// ceased to read. Default two minutes. What the stream held is let go of; at most the piece that HTTP/2 was
+    /// writing stays until the connection ends. A client that is behind but reads is never given up.
+    pub fn with_stall_after(mut self, patience: Duration) -> Self {
+        self.config.stall_after = patience;
+        self
+    }
+
+    /// How long a `Fetch` waits for a first publication, or for one that the client does not have. Default 800 ms:
+    /// clients such as Envoy give up after a second (C-407).
+    pub fn with_fetch_hold(mut self, wait: Duration) -> Self {
+        self.config.fetch_hold = wait;
+        self
+    }
+
+    /// Over how long [`drain_after`](XdsServer::drain_after) spreads the ends of the streams. Default: they end at
+    /// once. With many clients take some seconds, and less than what your platform leaves a process that is to stop.
+    pub fn with_drain_window(mut self, window: Duration) -> Self {
+        self.config.drain_window = window;
         self
     }
 

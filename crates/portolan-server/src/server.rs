@@ -10,7 +10,7 @@ use tonic::service::Routes;
 use crate::XdsServerBuilder;
 use crate::announcer::Announcer;
 use crate::config::Config;
-use crate::service::{Aggregated, DiscoveryService};
+use crate::service::{self, Ads, DiscoveryService, ServiceKind};
 use crate::shutdown::Drain;
 use crate::status::Rejection;
 use crate::unsettled::UnsettledNodes;
@@ -63,17 +63,34 @@ impl XdsServer {
 
     /// The aggregated discovery service (ADS): all types on one stream.
     #[must_use]
-    pub fn ads(&self) -> DiscoveryService<Aggregated> {
+    pub fn ads(&self) -> DiscoveryService<Ads> {
+        self.service()
+    }
+
+    /// A service of this [kind](crate::service): one of the protocol's, or one of your own.
+    ///
+    /// ```
+    /// use portolan_server::XdsServer;
+    /// use portolan_server::service::{Ads, Sds};
+    /// use tonic::service::Routes;
+    ///
+    /// fn routes(xds: &XdsServer) -> Routes {
+    ///     Routes::new(xds.service::<Ads>()).add_service(xds.service::<Sds>())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn service<K: ServiceKind>(&self) -> DiscoveryService<K> {
         DiscoveryService::new(Arc::clone(&self.0))
     }
 
-    /// All services, for [`Server::add_routes`](tonic::transport::server::Server::add_routes).
+    /// All services of the protocol: ADS and those of single types, for
+    /// [`Server::add_routes`](tonic::transport::server::Server::add_routes).
     #[must_use]
     pub fn routes(&self) -> Routes {
-        Routes::new(self.ads())
+        service::all(self)
     }
 
-    /// Number of open streams.
+    /// Number of open streams, calls of `Fetch` methods that wait for their answer included.
     #[must_use]
     pub fn streams(&self) -> usize {
         *self.0.streams.borrow()
@@ -111,7 +128,8 @@ impl XdsServer {
         let _ = streams.wait_for(|streams| *streams == 0).await;
     }
 
-    /// Waits for a signal, then starts to [`drain`](Self::drain): what tonic's shutdown is to wait for.
+    /// Waits for a signal, then starts to drain within the server's
+    /// [window](XdsServerBuilder::with_drain_window): what tonic's shutdown is to wait for.
     ///
     /// tonic's graceful shutdown stops accepting connections and then waits until every call has ended. Discovery
     /// streams never end by themselves, so without this it waits for ever.
@@ -141,7 +159,7 @@ impl XdsServer {
         let server = self.clone();
         async move {
             signal.await;
-            server.drain();
+            server.drain_within(server.0.config.drain_window);
         }
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use crate::spread::share_of;
+
 /// Tells streams when to end.
 #[derive(Debug)]
 pub(crate) struct Drain(watch::Sender<Option<Window>>);
@@ -72,11 +74,8 @@ impl DrainWatch {
 }
 
 impl Window {
-    /// Streams are numbered in the order in which they came; multiplying by an odd constant scatters them evenly.
     fn turn_of(self, stream: u64) -> Instant {
-        let scattered = stream.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
-        let share = u32::try_from(scattered).unwrap_or(u32::MAX);
-        let wait = self.length / (1 << 16) * share;
+        let wait = share_of(self.length, stream);
         self.start.checked_add(wait).unwrap_or(self.start)
     }
 }
@@ -84,22 +83,6 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn turns_are_spread_over_the_window() {
-        let window = Window {
-            start: Instant::now(),
-            length: Duration::from_secs(10),
-        };
-        let mut seconds: Vec<_> = (0..1000)
-            .map(|stream| (window.turn_of(stream) - window.start).as_secs())
-            .collect();
-        assert!(seconds.iter().all(|second| *second < 10));
-        seconds.sort_unstable();
-        for tenth in seconds.chunk_by(|a, b| a == b) {
-            assert!((90..=110).contains(&tenth.len()), "{}", tenth.len());
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_shorter_window_hurries_those_that_wait() {

@@ -52,8 +52,14 @@ impl Rejection {
 impl CloseReason {
     pub(crate) fn status(&self) -> Status {
         match self {
-            Self::HalfClosed | Self::Drained { answered: true } => Status::ok(""),
-            Self::Gone => Status::cancelled(""),
+            Self::HalfClosed
+            | Self::Fetched
+            | Self::Drained { answered: true }
+            | Self::Expired { answered: true } => Status::ok(""),
+            Self::Gone | Self::Stalled => Status::cancelled(""),
+            Self::NothingPublished | Self::Expired { answered: false } => {
+                Status::unavailable(self.to_string())
+            }
             Self::Unreadable(error) => status(code_of_unreadable(error), &error.to_string()),
             Self::NoNode => Status::invalid_argument(
                 "the first request of the stream has no node; set one in the client's bootstrap",

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use portolan_engine::Unsettled;
+use portolan_engine::{Scope, Unsettled};
 
 /// Most nodes that are remembered. One that is forgotten is believed, as every node is after a restart of the server.
 const MAX_NODES: usize = 10_000;
@@ -35,24 +35,19 @@ impl UnsettledNodes {
         // Several streams of a node may end; of a type the last word counts.
         all.retain(|old| unsettled.iter().all(|new| new.type_url() != old.type_url()));
         all.extend(unsettled);
-        memory.last += 1;
-        let when = memory.last;
-        memory.order.insert(when, node.to_owned());
-        let left = Left {
-            when,
-            unsettled: all,
-        };
-        memory.nodes.insert(node.to_owned(), left);
-        if memory.order.len() > MAX_NODES
-            && let Some((_, oldest)) = memory.order.pop_first()
-        {
-            memory.nodes.remove(&oldest);
-        }
+        memory.note(node, all);
     }
 
-    /// What is remembered of a node, which is not remembered any longer.
-    pub(crate) fn take(&self, node: &str) -> Vec<Unsettled> {
-        self.memory().forget(node)
+    /// What is remembered of a node that a stream of this scope is about, which is not remembered any longer.
+    pub(crate) fn take(&self, node: &str, scope: &Scope) -> Vec<Unsettled> {
+        let mut memory = self.memory();
+        let left = memory.forget(node);
+        let Scope::Single(only) = scope else {
+            return left;
+        };
+        let (taken, rest) = left.into_iter().partition(|u| u.type_url() == only.url());
+        memory.note(node, rest);
+        taken
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -61,6 +56,21 @@ impl UnsettledNodes {
 }
 
 impl Memory {
+    fn note(&mut self, node: &str, unsettled: Vec<Unsettled>) {
+        if unsettled.is_empty() {
+            return;
+        }
+        self.last += 1;
+        let when = self.last;
+        self.order.insert(when, node.to_owned());
+        self.nodes.insert(node.to_owned(), Left { when, unsettled });
+        if self.order.len() > MAX_NODES
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.nodes.remove(&oldest);
+        }
+    }
+
     fn forget(&mut self, node: &str) -> Vec<Unsettled> {
         let Some(left) = self.nodes.remove(node) else {
             return Vec::new();
@@ -75,8 +85,9 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use portolan_core::{Publication, Resource, Snapshot, View, well_known::CLUSTER};
-    use portolan_engine::{Scope, Session, SessionConfig, SotwRequest, Variant};
+    use portolan_core::well_known::{CLUSTER, ENDPOINT};
+    use portolan_core::{Publication, Resource, ResourceTypes, Snapshot, View};
+    use portolan_engine::{Session, SessionConfig, SotwRequest, Variant};
 
     use super::*;
 
@@ -110,10 +121,21 @@ mod tests {
         let nodes = UnsettledNodes::default();
         nodes.remember("n", unsettled());
         nodes.remember("n", unsettled());
-        assert_eq!(nodes.take("n").len(), 1);
-        assert!(nodes.take("n").is_empty());
+        assert_eq!(nodes.take("n", &Scope::Aggregated).len(), 1);
+        assert!(nodes.take("n", &Scope::Aggregated).is_empty());
         nodes.remember("", unsettled());
-        assert!(nodes.take("").is_empty());
+        assert!(nodes.take("", &Scope::Aggregated).is_empty());
+    }
+
+    #[test]
+    fn a_stream_of_one_type_takes_what_is_of_that_type() {
+        let nodes = UnsettledNodes::default();
+        nodes.remember("n", unsettled());
+        let types = ResourceTypes::well_known();
+        let of = |url| nodes.take("n", &Scope::Single(types.get(url)));
+        assert!(of(ENDPOINT).is_empty());
+        assert_eq!(of(CLUSTER).len(), 1);
+        assert!(of(CLUSTER).is_empty());
     }
 
     #[test]
@@ -124,8 +146,8 @@ mod tests {
         }
         nodes.remember("0", unsettled());
         nodes.remember("one more", unsettled());
-        assert!(nodes.take("1").is_empty());
-        assert_eq!(nodes.take("0").len(), 1);
+        assert!(nodes.take("1", &Scope::Aggregated).is_empty());
+        assert_eq!(nodes.take("0", &Scope::Aggregated).len(), 1);
         let memory = nodes.memory();
         assert_eq!(memory.nodes.len(), memory.order.len());
     }

@@ -16,7 +16,6 @@
 //! of a type before the previous one was read.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -34,11 +33,9 @@ pub(super) fn response(signal: &Arc<Signal>, meter: &Arc<Meter>) -> (Outlet, Res
     let shared = Arc::new(Shared {
         queue: Mutex::default(),
         signal: Arc::clone(signal),
-    });
-    let outlet = Outlet {
-        shared: Arc::clone(&shared),
         meter: Arc::clone(meter),
-    };
+    });
+    let outlet = Outlet(Arc::clone(&shared));
     (outlet, ResponseBody(shared))
 }
 
@@ -46,6 +43,7 @@ pub(super) fn response(signal: &Arc<Signal>, meter: &Arc<Meter>) -> (Outlet, Res
 struct Shared {
     queue: Mutex<Queue>,
     signal: Arc<Signal>,
+    meter: Arc<Meter>,
 }
 
 #[derive(Debug, Default)]
@@ -60,8 +58,14 @@ enum End {
     #[default]
     Open,
     Trailers(HeaderMap),
+    Abandoned,
     Finished,
 }
+
+/// The rest of a response will not come. The transport resets the stream for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the client has ceased to read")]
+pub(super) struct Abandoned;
 
 impl Shared {
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -71,15 +75,12 @@ impl Shared {
 
 /// The sending end.
 #[derive(Debug)]
-pub(super) struct Outlet {
-    shared: Arc<Shared>,
-    meter: Arc<Meter>,
-}
+pub(super) struct Outlet(Arc<Shared>);
 
 impl Outlet {
     /// Whether the transport has taken everything and asks for more.
     pub(super) fn is_wanted(&self) -> bool {
-        self.shared.signal.is_up(Flag::Wanted)
+        self.0.signal.is_up(Flag::Wanted)
     }
 
     /// Answers the transport's demand.
@@ -88,9 +89,9 @@ impl Outlet {
         let Some(last) = frames.pop() else {
             return;
         };
-        frames.push(self.meter.mark(last, len));
+        frames.push(self.0.meter.mark(last, len));
         self.change(|queue| {
-            self.shared.signal.take(Flag::Wanted);
+            self.0.signal.take(Flag::Wanted);
             queue.frames.extend(frames);
         });
     }
@@ -100,8 +101,23 @@ impl Outlet {
         self.change(|queue| queue.end = End::Trailers(trailers));
     }
 
+    /// Ends the response where it is, and lets go of what the transport has not taken.
+    pub(super) fn abandon(&self) {
+        let mut queue = self.0.queue();
+        let unsent = std::mem::take(&mut queue.frames);
+        if !matches!(queue.end, End::Finished) {
+            queue.end = End::Abandoned;
+        }
+        let reader = queue.reader.take();
+        drop(queue);
+        drop(unsent);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
     fn change(&self, change: impl FnOnce(&mut Queue)) {
-        let mut queue = self.shared.queue();
+        let mut queue = self.0.queue();
         if matches!(queue.end, End::Open) {
             change(&mut queue);
         }
@@ -119,14 +135,15 @@ pub(super) struct ResponseBody(Arc<Shared>);
 
 impl Body for ResponseBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Abandoned;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Abandoned>>> {
         let mut queue = self.0.queue();
         if let Some(frame) = queue.frames.pop_front() {
+            self.0.meter.note_progress();
             return Poll::Ready(Some(Ok(Frame::data(frame))));
         }
         match std::mem::replace(&mut queue.end, End::Finished) {
@@ -141,6 +158,7 @@ impl Body for ResponseBody {
                 self.0.signal.raise(Flag::Finished);
                 Poll::Ready(Some(Ok(Frame::trailers(trailers))))
             }
+            End::Abandoned => Poll::Ready(Some(Err(Abandoned))),
             End::Finished => Poll::Ready(None),
         }
     }
@@ -186,7 +204,7 @@ mod tests {
             let body = Pin::new(self.body.as_mut().unwrap());
             let mut cx = Context::from_waker(Waker::noop());
             body.poll_frame(&mut cx)
-                .map(|frame| frame.map(|Ok(frame)| frame))
+                .map(|frame| frame.map(Result::unwrap))
         }
 
         fn data(&mut self) -> Bytes {
@@ -257,6 +275,20 @@ mod tests {
         };
         assert!(frame.is_trailers());
         assert!(f.signal.is_up(Flag::Finished));
+        assert!(matches!(f.poll(), Poll::Ready(None)));
+    }
+
+    #[test]
+    fn an_abandoned_response_keeps_nothing_and_is_no_whole_response() {
+        let mut f = Fixture::new();
+        f.send(&[Bytes::from_static(b"a"), Bytes::from_static(b"b")]);
+        assert_eq!(f.data(), "a");
+        f.outlet.finish(HeaderMap::new());
+        f.outlet.abandon();
+        assert_eq!(f.meter.in_flight(), 0);
+        let body = Pin::new(f.body.as_mut().unwrap());
+        let next = body.poll_frame(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(next, Poll::Ready(Some(Err(Abandoned)))));
         assert!(matches!(f.poll(), Poll::Ready(None)));
     }
 

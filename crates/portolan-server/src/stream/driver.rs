@@ -2,12 +2,12 @@
 //!
 //! It holds no protocol state and takes no protocol decision. What it does, and in which order, is all there is:
 //!
-//! 1. It waits for any of: a request, a signal (source changed, transport wants something, transport gone), the
-//!    session's deadline, the drain.
+//! 1. It waits for any of: a request, a signal (source changed, transport wants something, transport gone), a deadline
+//!    (the session's, the client's to read, the stream's maximum age), the drain.
 //! 2. What there is goes into the session: the request, then the change, then the time.
 //! 3. The session's events go to the log, the source and the observers.
 //! 4. If the transport wants something, one response is computed from the newest data and handed over.
-//! 5. If nothing more is to be read or the server is draining, and there is nothing left to say, it ends.
+//! 5. If nothing more is to be read or the stream is to end, and there is nothing left to say, it ends.
 //!
 //! Everything that came in is looked at in each turn, whichever of it ended the wait, so that none of it can keep
 //! another waiting: a client that floods the server with requests still gets its responses and is still drained.
@@ -16,14 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_core::{Delivery, DeliveryOutcome, Node, View};
-use portolan_engine::{Request, Scope, Session};
+use portolan_engine::{Scope, Session};
 use tokio::task::coop::consume_budget;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::events::tell;
-use super::opening::Opened;
+use super::opening::{Opened, admit};
 use super::signal::Flag;
-use super::{LINGER, MAX_LOGGED, OpenStream};
+use super::{Call, LINGER, MAX_LOGGED, OpenStream, reached};
 use crate::text::cut;
 use crate::wire::{Inbound, NodeWatch, Requests, frame, parse_node};
 use crate::{CloseReason, RequestInfo, ResponseInfo};
@@ -38,6 +38,8 @@ pub(super) struct Driver<'a> {
     session: Session,
     view: Box<dyn View>,
     scope: Scope,
+    /// What further requests are admitted by, where they have to be.
+    call: Option<Box<Call>>,
     node: Arc<Node>,
     nodes: NodeWatch,
     inbound: Option<Inbound>,
@@ -61,12 +63,19 @@ impl<'a> Driver<'a> {
         requests: &'a mut Requests,
         opened: Opened,
     ) -> Self {
+        let server = &stream.server;
+        let (method, scope) = (opened.call.method, opened.call.scope.clone());
+        let mut session =
+            Session::new(method.variant(), scope.clone(), Arc::clone(&server.session));
+        session.distrust(server.unsettled.take(opened.node.id(), &scope));
+        let again = server.config.admission_per_request;
         Self {
             stream,
             requests,
-            session: opened.session,
+            session,
             view: opened.view,
-            scope: opened.scope,
+            scope,
+            call: again.then_some(opened.call),
             node: opened.node,
             nodes: opened.nodes,
             inbound: Some(opened.first),
@@ -124,28 +133,23 @@ impl<'a> Driver<'a> {
     }
 
     fn request(&mut self, inbound: Inbound) -> Result<(), CloseReason> {
-        let Inbound { request, node, len } = inbound;
-        if let Some(raw) = node.filter(|raw| self.nodes.differs(raw)) {
+        if let Some(raw) = inbound.node.clone().filter(|raw| self.nodes.differs(raw)) {
             let node = parse_node(raw, self.stream.server.config.max_node_size)?;
             let id = cut(node.id(), MAX_LOGGED);
             tracing::debug!(id, "another node on the stream; ignored");
             self.stream
                 .observe(|callbacks, stream| callbacks.node_changed(stream, &node));
         }
-        let info = RequestInfo {
-            type_url: type_url(&self.scope, &request),
-            request: &request,
-            len,
-        };
+        let info = RequestInfo::of(&self.scope, &inbound);
         tracing::trace!(
             type_url = cut(info.type_url, MAX_LOGGED),
             nonce = cut(info.nonce(), MAX_LOGGED),
-            len,
+            len = info.message_len(),
             "request"
         );
         self.stream
             .observe(|callbacks, stream| callbacks.request(stream, &info));
-        Ok(self.session.handle_request(request)?)
+        Ok(self.session.handle_request(inbound.request)?)
     }
 
     fn tell_events(&mut self) {
@@ -204,12 +208,16 @@ impl<'a> Driver<'a> {
         let ending = self
             .ending
             .take_if(|ending| self.stream.outlet.is_wanted() || ending.latest <= Instant::now())?;
-        Some(match ending.reason {
-            CloseReason::Drained { .. } => CloseReason::Drained {
-                answered: self.answered,
-            },
+        Some(self.whether_answered(ending.reason))
+    }
+
+    fn whether_answered(&self, reason: CloseReason) -> CloseReason {
+        let answered = self.answered;
+        match reason {
+            CloseReason::Drained { .. } => CloseReason::Drained { answered },
+            CloseReason::Expired { .. } => CloseReason::Expired { answered },
             reason => reason,
-        })
+        }
     }
 
     /// Step 1.
@@ -217,29 +225,57 @@ impl<'a> Driver<'a> {
         if self.events_left {
             return Ok(());
         }
-        let deadline = self.session.poll_timeout().map(|due| self.epoch + due);
-        let latest = self.ending.as_ref().map(|ending| ending.latest);
+        let (goes_on, deadline) = (self.ending.is_none(), self.deadline());
         let OpenStream { signal, drain, .. } = &mut *self.stream;
         let request = tokio::select! {
             biased;
-            request = self.requests.next(), if latest.is_none() => Some(request?),
+            request = self.requests.next(), if goes_on => Some(request?),
             () = signal.raised() => None,
-            () = sleep_until(deadline.unwrap_or(self.epoch)), if deadline.is_some() => None,
-            () = sleep_until(latest.unwrap_or(self.epoch)), if latest.is_some() => None,
-            () = drain.due(), if latest.is_none() => None,
+            () = reached(deadline) => None,
+            () = drain.due(), if goes_on => None,
         };
         if self.stream.signal.is_up(Flag::Gone) {
             return Err(CloseReason::Gone);
         }
+        if self.stream.is_stalled() {
+            return Err(CloseReason::Stalled);
+        }
         match request {
-            Some(Some(inbound)) => self.inbound = Some(inbound),
+            Some(Some(inbound)) => {
+                self.admit(&inbound).await?;
+                self.inbound = Some(inbound);
+            }
             Some(None) => self.end(CloseReason::HalfClosed),
             None => {}
         }
         if self.stream.drain.is_due() {
             self.end(CloseReason::Drained { answered: false });
         }
+        if self.stream.has_expired() {
+            self.end(CloseReason::Expired { answered: false });
+        }
         Ok(())
+    }
+
+    /// When there is something to do though nothing comes in.
+    fn deadline(&self) -> Option<Instant> {
+        let session = self.session.poll_timeout().map(|due| self.epoch + due);
+        let end = match &self.ending {
+            Some(ending) => Some(ending.latest),
+            None => self.stream.expires,
+        };
+        let deadlines = [session, end, self.stream.stalls_at()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    /// Asks whether a further request is admitted, where the server is to ask each time. Nothing is sent meanwhile.
+    async fn admit(&mut self, inbound: &Inbound) -> Result<(), CloseReason> {
+        let Some(call) = &self.call else {
+            return Ok(());
+        };
+        let request = RequestInfo::of(&self.scope, inbound);
+        let admitted = admit(self.stream, call, &self.node, request).await;
+        admitted.map_err(|reason| self.whether_answered(reason))
     }
 
     /// Nothing more is read; what there is left to say is still said.
@@ -256,17 +292,4 @@ enum Turn {
     Sent,
     /// There was nothing to say, or nobody to say it to.
     Idle,
-}
-
-/// The type of a request, where it need not name it that of the service (C-037).
-fn type_url<'a>(scope: &'a Scope, request: &'a Request) -> &'a str {
-    let named = match request {
-        Request::Sotw(request) => &*request.type_url,
-        Request::Delta(request) => &*request.type_url,
-        _ => "",
-    };
-    match scope {
-        Scope::Single(resource_type) if named.is_empty() => resource_type.url().as_str(),
-        _ => named,
-    }
 }

@@ -5,13 +5,14 @@ use portolan_core::{Node, Peer};
 use portolan_engine::Variant;
 
 use super::meter::Meter;
+use crate::Method;
 
 /// What is known of a stream.
 #[derive(Clone, Debug)]
 pub struct StreamInfo {
     id: u64,
     service: &'static str,
-    variant: Variant,
+    method: Method,
     peer: Peer,
     node: Option<Arc<Node>>,
     meter: Arc<Meter>,
@@ -20,7 +21,7 @@ pub struct StreamInfo {
 impl StreamInfo {
     pub(super) fn new(
         service: &'static str,
-        variant: Variant,
+        method: Method,
         peer: Peer,
         meter: Arc<Meter>,
     ) -> Self {
@@ -28,11 +29,15 @@ impl StreamInfo {
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             service,
-            variant,
+            method,
             peer,
             node: None,
             meter,
         }
+    }
+
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     pub(super) fn set_node(&mut self, node: Arc<Node>) {
@@ -51,10 +56,16 @@ impl StreamInfo {
         self.service
     }
 
-    /// The variant of the protocol.
+    /// The method that was called. A call of [`Method::Fetch`] is a stream of one request and one response.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The variant of the protocol, by the method.
     #[must_use]
     pub fn variant(&self) -> Variant {
-        self.variant
+        self.method.variant()
     }
 
     /// What the transport knows of the client.

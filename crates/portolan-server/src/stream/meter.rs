@@ -1,20 +1,37 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::time::Instant;
 
-/// How much of what a stream handed to the transport was written.
-#[derive(Debug, Default)]
+/// How much of what a stream handed to the transport was written, and when that last got on.
+#[derive(Debug)]
 pub(crate) struct Meter {
     handed: AtomicU64,
     written: AtomicU64,
+    epoch: Instant,
+    /// Milliseconds since the epoch.
+    progress: AtomicU64,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            handed: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            epoch: Instant::now(),
+            progress: AtomicU64::new(0),
+        }
+    }
 }
 
 impl Meter {
     /// Marks a response of `len` bytes, whose last piece is `last`: when the transport lets go of that piece, the
     /// response was written, or will never be. The bytes themselves stay where they are.
     pub(super) fn mark(self: &Arc<Self>, last: Bytes, len: usize) -> Bytes {
+        self.note_progress();
         let len = len as u64;
         self.handed.fetch_add(len, Ordering::Relaxed);
         Bytes::from_owner(Mark {
@@ -22,6 +39,17 @@ impl Meter {
             len,
             meter: Arc::clone(self),
         })
+    }
+
+    /// Notes that the transport took or wrote something. It takes a piece when it has written the one before.
+    pub(super) fn note_progress(&self) {
+        let elapsed = self.epoch.elapsed().as_millis();
+        let elapsed = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        self.progress.fetch_max(elapsed, Ordering::Relaxed);
+    }
+
+    pub(super) fn last_progress(&self) -> Instant {
+        self.epoch + Duration::from_millis(self.progress.load(Ordering::Relaxed))
     }
 
     pub(crate) fn in_flight(&self) -> u64 {
@@ -46,6 +74,7 @@ impl AsRef<[u8]> for Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
+        self.meter.note_progress();
         self.meter.written.fetch_add(self.len, Ordering::Release);
     }
 }

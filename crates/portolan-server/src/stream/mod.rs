@@ -7,35 +7,40 @@
 //! | `meter` | what was handed to the transport and is not written |
 //! | `opening` | first request, admission, source |
 //! | `driver` | the loop around the session |
+//! | `fetch` | what takes its place where one answer is all that is asked for |
 //! | `events` | what an event of the session means to log, source and observers |
 
 mod body;
 mod driver;
 mod events;
+mod fetch;
 mod info;
 mod meter;
 mod opening;
 mod signal;
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
 use portolan_core::Peer;
-use portolan_engine::{Scope, Variant};
-use tokio::time::timeout;
+use portolan_engine::Scope;
+use tokio::time::{Instant, sleep_until, timeout};
 use tonic::body::Body;
 use tracing::{Instrument, field};
 
 use self::body::{Outlet, ResponseBody};
 use self::driver::Driver;
+use self::fetch::fetch;
 pub use self::info::StreamInfo;
 use self::opening::open;
 use self::signal::{Flag, Signal};
 use crate::server::Shared;
 use crate::shutdown::DrainWatch;
+use crate::spread::share_of;
 use crate::wire::Requests;
-use crate::{Callbacks, CloseReason, RequestError, server};
+use crate::{Callbacks, CloseReason, Method, RequestError, server};
 
 /// How long a stream that ends waits for a client that does not read. It bounds only how long the stream is counted
 /// and what it is reported to have ended for; what was sent stays with the transport.
@@ -44,12 +49,13 @@ const LINGER: Duration = Duration::from_secs(5);
 /// Most bytes of a text of the client's in a line of the log.
 const MAX_LOGGED: usize = 256;
 
-/// A stream that is being opened. Boxed where it is kept, so that the task of an open stream has no room for it.
+/// The call that opens a stream. Boxed, so that the task of an open stream, which mostly does not keep it, has no room
+/// for it.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) service: &'static str,
     pub(crate) scope: Scope,
-    pub(crate) variant: Variant,
+    pub(crate) method: Method,
     pub(crate) peer: Peer,
     pub(crate) head: Parts,
 }
@@ -66,7 +72,8 @@ pub(crate) fn spawn(
     let span = tracing::info_span!(
         "xds_stream",
         id = info.id(),
-        variant = ?info.variant(),
+        service = info.service(),
+        method = ?info.method(),
         peer = info.peer().address().map(field::display),
         node = field::Empty,
     );
@@ -75,7 +82,9 @@ pub(crate) fn spawn(
 }
 
 async fn serve(mut stream: OpenStream, call: Box<Call>, mut requests: Requests) {
+    let method = call.method;
     let reason = match open(&mut stream, call, &mut requests).await {
+        Ok(opened) if method == Method::Fetch => fetch(&mut stream, opened).await,
         Ok(opened) => Driver::new(&mut stream, &mut requests, opened).run().await,
         Err(reason) => reason,
     };
@@ -92,6 +101,8 @@ struct OpenStream {
     signal: Arc<Signal>,
     outlet: Outlet,
     drain: DrainWatch,
+    /// When the stream has reached its maximum age.
+    expires: Option<Instant>,
     reported: bool,
     _place: server::Place,
 }
@@ -100,9 +111,10 @@ impl OpenStream {
     fn new(server: Arc<Shared>, place: server::Place, call: &Call) -> (Self, ResponseBody) {
         let (signal, meter) = (Arc::default(), Arc::default());
         let (outlet, body) = body::response(&signal, &meter);
-        let info = StreamInfo::new(call.service, call.variant, call.peer.clone(), meter);
+        let info = StreamInfo::new(call.service, call.method, call.peer.clone(), meter);
         let stream = Self {
             drain: server.drain.watch(info.id()),
+            expires: expiry(&server, info.id()),
             server,
             info,
             signal,
@@ -125,11 +137,33 @@ impl OpenStream {
             biased;
             () = self.signal.until(Flag::Gone) => CloseReason::Gone,
             () = self.drain.due() => CloseReason::Drained { answered: false },
+            () = reached(self.expires) => CloseReason::Expired { answered: false },
         }
     }
 
+    fn has_expired(&self) -> bool {
+        self.expires
+            .is_some_and(|expires| expires <= Instant::now())
+    }
+
+    /// When the client is given up, unless the transport gets on with what it was handed.
+    fn stalls_at(&self) -> Option<Instant> {
+        let meter = self.info.meter();
+        let waits = meter.in_flight() > 0;
+        let patience = self.server.config.stall_after;
+        waits.then(|| meter.last_progress().checked_add(patience))?
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.stalls_at()
+            .is_some_and(|stalls| stalls <= Instant::now())
+    }
+
     async fn close(mut self, reason: CloseReason) {
-        self.outlet.finish(reason.trailers());
+        match reason {
+            CloseReason::Stalled => self.outlet.abandon(),
+            _ => self.outlet.finish(reason.trailers()),
+        }
         let reason = match reason {
             // To the request stream a reset looks like an end, or a message that is cut off. Only what becomes of
             // the response tells them apart.
@@ -138,9 +172,30 @@ impl OpenStream {
             {
                 CloseReason::Gone
             }
+            CloseReason::Fetched => self.until_read().await,
             reason => reason,
         };
         self.report(&reason);
+    }
+
+    /// Waits until the client has read an answer to its end, or is given up.
+    async fn until_read(&self) -> CloseReason {
+        loop {
+            if self.signal.is_up(Flag::Finished) {
+                return CloseReason::Fetched;
+            }
+            if self.signal.is_up(Flag::Gone) {
+                return CloseReason::Gone;
+            }
+            if self.is_stalled() {
+                self.outlet.abandon();
+                return CloseReason::Stalled;
+            }
+            tokio::select! {
+                () = self.signal.raised() => {}
+                () = reached(self.stalls_at()) => {}
+            }
+        }
     }
 
     async fn was_reset(&self) -> bool {
@@ -158,6 +213,22 @@ impl OpenStream {
         let status = reason.status();
         tracing::debug!(code = ?status.code(), text = status.message(), "stream closed");
         self.observe(|callbacks, stream| callbacks.stream_closed(stream, reason));
+    }
+}
+
+/// When a stream of this number that begins now is to end for its age.
+fn expiry(server: &Shared, stream: u64) -> Option<Instant> {
+    let ages = server.config.max_stream_age.as_ref()?;
+    let spread = ages.end().saturating_sub(*ages.start());
+    let age = ages.start().checked_add(share_of(spread, stream))?;
+    Instant::now().checked_add(age)
+}
+
+/// Waits until then; for ever where there is no such moment.
+async fn reached(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => pending().await,
     }
 }
 

@@ -1,30 +1,28 @@
-//! What a stream goes through before it has a session: its first request, admission, and a view of the source.
+//! What a stream goes through before it is served: its first request, admission, and a view of the source.
 
 use std::sync::Arc;
 use std::task::Waker;
 
 use bytes::Bytes;
 use portolan_core::{Node, View};
-use portolan_engine::{Scope, Session};
 
 use super::{Call, MAX_LOGGED, OpenStream};
 use crate::text::cut;
 use crate::wire::{Inbound, NodeWatch, Requests, parse_node};
-use crate::{AdmissionRequest, CloseReason};
+use crate::{AdmissionRequest, CloseReason, RequestInfo};
 
 /// A stream that may be served.
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) session: Session,
+    pub(super) call: Box<Call>,
     pub(super) view: Box<dyn View>,
-    pub(super) scope: Scope,
     pub(super) node: Arc<Node>,
     pub(super) nodes: NodeWatch,
     /// The request that opened it, not handled yet.
     pub(super) first: Inbound,
 }
 
-/// Takes a stream as far as its session. No further request is read meanwhile, and nothing is sent.
+/// Takes a stream as far as its view. No further request is read meanwhile, and nothing is sent.
 pub(super) async fn open(
     stream: &mut OpenStream,
     call: Box<Call>,
@@ -41,7 +39,7 @@ pub(super) async fn open(
     let known = Arc::new(node.clone().without_raw());
     tracing::Span::current().record("node", cut(known.id(), MAX_LOGGED));
     stream.info.set_node(Arc::clone(&known));
-    admit(stream, &call, &node).await?;
+    admit(stream, &call, &node, RequestInfo::of(&call.scope, &first)).await?;
     let node = Arc::new(node);
     let waker = Waker::from(Arc::clone(&stream.signal));
     let view = stream
@@ -50,13 +48,9 @@ pub(super) async fn open(
         .open(&node, stream.info.peer(), waker)
         .map_err(CloseReason::NoSource)?;
     stream.observe(|callbacks, stream| callbacks.stream_admitted(stream));
-    let config = Arc::clone(&stream.server.session);
-    let mut session = Session::new(call.variant, call.scope.clone(), config);
-    session.distrust(stream.server.unsettled.take(known.id()));
     Ok(Opened {
-        session,
+        call,
         view,
-        scope: call.scope,
         node: known,
         nodes,
         first,
@@ -80,17 +74,24 @@ fn first_node(
     }
 }
 
-async fn admit(stream: &mut OpenStream, call: &Call, node: &Node) -> Result<(), CloseReason> {
+/// Waits for a request to be admitted, where somebody is to be asked.
+pub(super) async fn admit(
+    stream: &mut OpenStream,
+    call: &Call,
+    node: &Node,
+    request: RequestInfo<'_>,
+) -> Result<(), CloseReason> {
     let Some(admission) = stream.server.config.admission.clone() else {
         return Ok(());
     };
     let decision = admission.admit(AdmissionRequest {
         service: call.service,
-        variant: call.variant,
+        method: call.method,
         peer: &call.peer,
         headers: &call.head.headers,
         extensions: &call.head.extensions,
         node,
+        request,
     });
     tokio::select! {
         biased;

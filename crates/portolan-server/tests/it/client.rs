@@ -21,6 +21,7 @@ use tokio::time::timeout;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::Code;
 use tonic::body::Body;
+use tonic::service::Routes;
 use tower_service::Service;
 
 pub(crate) const SOTW: &str =
@@ -30,6 +31,9 @@ pub(crate) const DELTA: &str =
 
 /// Longer than anything the server waits for, except a client that reads nothing. On the paused clock this is no time.
 const QUIET: Duration = Duration::from_secs(3);
+
+/// Longer than anything takes.
+const NEVER: Duration = Duration::from_secs(24 * 3600);
 
 type Sender = mpsc::UnboundedSender<Result<Frame<Bytes>, Infallible>>;
 
@@ -64,6 +68,14 @@ impl Client {
         Self::call(xds, change(Request::post(path)).body(body), Some(requests)).await
     }
 
+    /// Opens a stream of one of these services.
+    pub(crate) async fn open_on(mut routes: Routes, path: &str) -> Self {
+        let (requests, receiver) = mpsc::unbounded_channel();
+        let body = Body::new(StreamBody::new(UnboundedReceiverStream::new(receiver)));
+        let request = Request::post(path).body(body).unwrap();
+        Self::opened(routes.call(request).await.unwrap(), Some(requests))
+    }
+
     /// Opens a stream on which this request comes again and again, as fast as it is read. Nothing else can be sent.
     pub(crate) async fn flooding(xds: &XdsServer, message: &impl Message) -> Self {
         let body = Body::new(Flood(framed(&message.encode_to_vec())));
@@ -75,7 +87,16 @@ impl Client {
         request: http::Result<Request<Body>>,
         requests: Option<Sender>,
     ) -> Self {
-        let response: Response<Body> = xds.ads().call(request.unwrap()).await.unwrap();
+        let request = request.unwrap();
+        // By way of the routes only where it must be: making them costs more than a call.
+        let response: Response<Body> = match request.uri().path() {
+            SOTW | DELTA => xds.ads().call(request).await.unwrap(),
+            _ => xds.routes().call(request).await.unwrap(),
+        };
+        Self::opened(response, requests)
+    }
+
+    fn opened(response: Response<Body>, requests: Option<Sender>) -> Self {
         let (head, body) = response.into_parts();
         Self {
             requests,
@@ -124,11 +145,9 @@ impl Client {
 
     /// The next frame of the body.
     pub(crate) async fn frame(&mut self) -> Frame<Bytes> {
-        self.body
-            .frame()
-            .await
-            .expect("the body has ended")
-            .unwrap()
+        let frame = timeout(NEVER, self.body.frame()).await;
+        let frame = frame.expect("nothing is sent");
+        frame.expect("the body has ended").unwrap()
     }
 
     /// The next message.
@@ -174,9 +193,20 @@ impl Client {
         }
     }
 
+    /// Asserts that the stream was reset, in the middle of whatever was sent.
+    pub(crate) async fn assert_reset(&mut self) {
+        let end = timeout(NEVER, self.body.frame()).await;
+        assert!(matches!(end, Ok(Some(Err(_)))), "{end:?}");
+    }
+
     /// Asserts that nothing is sent, although the client would read it.
     pub(crate) async fn assert_quiet(&mut self) {
-        let quiet = timeout(QUIET, self.body.frame()).await;
+        self.pass(QUIET).await;
+    }
+
+    /// As [`assert_quiet`](Self::assert_quiet), for this long.
+    pub(crate) async fn pass(&mut self, time: Duration) {
+        let quiet = timeout(time, self.body.frame()).await;
         assert!(quiet.is_err(), "{quiet:?}");
     }
 }

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
+use tonic::service::Routes;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Endpoint, Server};
 
@@ -31,6 +32,10 @@ struct Running {
 
 impl Running {
     async fn start(xds: &XdsServer) -> Self {
+        Self::start_with(xds, xds.routes()).await
+    }
+
+    async fn start_with(xds: &XdsServer, routes: Routes) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
@@ -38,7 +43,7 @@ impl Running {
             let _ = stopped.await;
         });
         let server = Server::builder()
-            .add_routes(xds.routes())
+            .add_routes(routes)
             .serve_with_incoming_shutdown(TcpIncoming::from(listener), stopped);
         Self {
             address,
@@ -132,12 +137,21 @@ async fn a_service_that_was_not_added_is_unimplemented() {
     use portolan_types::envoy::service::cluster::v3::cluster_discovery_service_client::ClusterDiscoveryServiceClient;
 
     let xds = server(&TestSource::with_clusters(&[("a", b"1")]));
-    let running = Running::start(&xds).await;
+    let running = Running::start_with(&xds, Routes::new(xds.ads())).await;
     let endpoint = Endpoint::new(format!("http://{}", running.address)).unwrap();
     let mut client = ClusterDiscoveryServiceClient::new(endpoint.connect().await.unwrap());
     let (_sender, receiver) = requests::<DiscoveryRequest>();
     let status = client.stream_clusters(receiver).await.unwrap_err();
     assert_eq!(status.code(), Code::Unimplemented);
+    let (sender, receiver) = requests();
+    sender.send(clusters("n")).await.unwrap();
+    let opened = running
+        .connect()
+        .await
+        .stream_aggregated_resources(receiver)
+        .await;
+    let response = opened.unwrap().into_inner().message().await.unwrap();
+    assert_eq!(bodies(&response.unwrap()), [b"1"]);
 }
 
 #[tokio::test]

@@ -5,10 +5,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod admission;
 mod client;
+mod fetch;
 mod lifecycle;
 mod loopback;
 mod observers;
+mod patience;
 mod requests;
 mod responses;
+mod schema;
+mod services;
 mod source;

@@ -3,13 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use portolan_core::{Refusal, RefusalKind};
-use portolan_server::{
-    Admission, AdmissionRequest, BoxFuture, Limits, SessionConfig, Variant, XdsServer,
-    XdsServerBuilder,
-};
+use portolan_core::Refusal;
+use portolan_server::{Limits, SessionConfig, Variant, XdsServer, XdsServerBuilder};
 use portolan_types::envoy::service::discovery::v3::DiscoveryRequest;
-use tokio::sync::Notify;
 use tonic::Code;
 
 use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_clusters};
@@ -188,73 +184,6 @@ async fn compressed_requests_are_refused_and_the_client_told_what_is_accepted() 
     let mut client = Client::open_with(&xds, SOTW, |r| r.header("grpc-encoding", "gzip")).await;
     assert_eq!(client.headers["grpc-accept-encoding"], "identity");
     assert_eq!(client.ended().await.code, Code::Unimplemented);
-}
-
-/// Waits to be told, then refuses whom the headers do not vouch for.
-#[derive(Debug, Default)]
-struct Gate {
-    asked: Notify,
-    decide: Notify,
-}
-
-impl Admission for Gate {
-    fn admit<'a>(&'a self, request: AdmissionRequest<'a>) -> BoxFuture<'a, Result<(), Refusal>> {
-        Box::pin(async move {
-            self.asked.notify_one();
-            self.decide.notified().await;
-            assert!(!request.node().raw().is_empty());
-            match request.headers().get("x-allow") {
-                Some(allow) if allow == request.node().id() => Ok(()),
-                _ => Err(Refusal::new(RefusalKind::Unauthenticated, "who are you?")),
-            }
-        })
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_is_not_admitted_is_sent_no_byte_and_leaves_nothing() {
-    for path in [SOTW, DELTA] {
-        let source = TestSource::with_clusters(&[("a", b"1")]);
-        let gate = Arc::new(Gate::default());
-        let xds = builder(&source).with_admission(gate.clone()).build();
-        let mut client = Client::open(&xds, path).await;
-        match path {
-            SOTW => client.send(&clusters("n")),
-            _ => client.send(&delta_clusters("n")),
-        }
-        gate.asked.notified().await;
-        client.assert_quiet().await;
-        gate.decide.notify_one();
-        let ended = client.ended().await;
-        assert_eq!(ended.code, Code::Unauthenticated);
-        assert_eq!(ended.message, "who are you?");
-        assert_eq!(ended.unread, 0);
-        xds.drained().await;
-        assert_eq!(source.state().opened, 0);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_is_admitted_is_served() {
-    let source = TestSource::with_clusters(&[("a", b"1")]);
-    let gate = Arc::new(Gate::default());
-    gate.decide.notify_one();
-    let xds = builder(&source).with_admission(gate).build();
-    let mut client = Client::open_with(&xds, SOTW, |r| r.header("x-allow", "n")).await;
-    client.send(&clusters("n"));
-    assert_eq!(bodies(&client.response().await), [b"1"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_client_that_leaves_ends_the_wait_for_admission() {
-    let gate = Arc::new(Gate::default());
-    let xds = builder(&TestSource::default())
-        .with_admission(gate.clone())
-        .build();
-    let client = Client::of_clusters(&xds, "n").await;
-    gate.asked.notified().await;
-    drop(client);
-    xds.drained().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use portolan_core::{
     Announced, Delivery, DeliveryOutcome, Interest, Node, Peer, Publication, Refusal, Resource,
-    Snapshot, Source, View, well_known,
+    Snapshot, Source, TypeUrl, View, well_known,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -34,10 +34,15 @@ impl TestSource {
 
     /// Publishes these clusters and nothing else.
     pub(crate) fn publish(&self, clusters: &[(&str, &[u8])]) {
+        self.publish_of(&well_known::CLUSTER, clusters);
+    }
+
+    /// Publishes these resources of one type and nothing else.
+    pub(crate) fn publish_of(&self, type_url: &TypeUrl, resources: &[(&str, &[u8])]) {
         let mut builder = Snapshot::builder();
-        for (name, body) in clusters {
-            let cluster = Resource::builder(well_known::CLUSTER, *name, body.to_vec());
-            builder.insert(cluster).unwrap();
+        for (name, body) in resources {
+            let resource = Resource::builder(type_url, *name, body.to_vec());
+            builder.insert(resource).unwrap();
         }
         let snapshot = builder.build();
         let mut state = self.state();

@@ -1,0 +1,73 @@
+//! A call of a `Fetch` method: one request, and one answer from what there is.
+
+use portolan_core::View;
+use portolan_engine::{Fetch, Request, Response};
+use tokio::time::Instant;
+
+use super::opening::Opened;
+use super::signal::Flag;
+use super::{OpenStream, reached};
+use crate::wire::frame;
+use crate::{CloseReason, RequestInfo, ResponseInfo};
+
+/// Answers the request that opened the stream. What else the client sends is not read.
+pub(super) async fn fetch(stream: &mut OpenStream, opened: Opened) -> CloseReason {
+    match answer(stream, opened).await {
+        Ok(()) => CloseReason::Fetched,
+        Err(reason) => reason,
+    }
+}
+
+async fn answer(stream: &mut OpenStream, opened: Opened) -> Result<(), CloseReason> {
+    let Opened {
+        call, view, first, ..
+    } = opened;
+    let info = RequestInfo::of(&call.scope, &first);
+    stream.observe(|callbacks, stream| callbacks.request(stream, &info));
+    let Request::Sotw(request) = &first.request else {
+        // The reader reads requests of the method's variant.
+        return Err(CloseReason::Panicked);
+    };
+    let fetch = Fetch::new(request, &call.scope, &stream.server.session)?;
+    let response = newest(stream, view, &fetch).await?;
+    let framed = frame(&response, &stream.server.config.control_plane)?;
+    let info = ResponseInfo {
+        response: &response,
+        len: framed.len,
+    };
+    stream.outlet.send(framed);
+    stream.observe(|callbacks, stream| callbacks.response(stream, &info));
+    Ok(())
+}
+
+/// The newest answer. Where there is none yet, or the client has it already, a change is waited for, but not long: the
+/// client set itself a deadline (C-406, C-407). Then it is sent what it has once more; there is no other way to say
+/// that nothing changed.
+async fn newest(
+    stream: &mut OpenStream,
+    view: Box<dyn View>,
+    fetch: &Fetch,
+) -> Result<Response, CloseReason> {
+    let deadline = Instant::now().checked_add(stream.server.config.fetch_hold);
+    loop {
+        // Lowered before the view is looked at, so that a change in between is seen.
+        stream.signal.take(Flag::Changed);
+        let answer = view.load().and_then(|published| fetch.answer(&published));
+        let due = deadline.is_some_and(|deadline| deadline <= Instant::now());
+        match answer {
+            Some(answer) if due || !fetch.has(&answer) => return Ok(answer),
+            None if due => return Err(CloseReason::NothingPublished),
+            _ => {}
+        }
+        let OpenStream { signal, drain, .. } = &mut *stream;
+        tokio::select! {
+            biased;
+            () = signal.raised() => {}
+            () = drain.due() => return Err(CloseReason::Drained { answered: false }),
+            () = reached(deadline) => {}
+        }
+        if stream.signal.is_up(Flag::Gone) {
+            return Err(CloseReason::Gone);
+        }
+    }
+}
