@@ -6,7 +6,7 @@ use portolan_engine::{ErrorDetail, Event, Nonce, Reason, Request, Scope};
 
 use crate::panics::contain;
 use crate::wire::Inbound;
-use crate::{CloseReason, StreamInfo};
+use crate::{CloseReason, StreamInfo, TurnInfo};
 
 /// Observes streams. It can change nothing: what decides is [`Admission`](crate::Admission).
 ///
@@ -43,6 +43,9 @@ pub trait Callbacks: Debug + Send + Sync {
 
     /// A request is about to be handled. The stream was admitted.
     fn request(&self, _stream: &StreamInfo, _request: &RequestInfo<'_>) {}
+
+    /// The stream looked at what its source holds. The responses to which this gives rise, if any, follow.
+    fn turn(&self, _stream: &StreamInfo, _turn: &TurnInfo) {}
 
     /// A response was handed to the transport.
     fn response(&self, _stream: &StreamInfo, _response: &ResponseInfo<'_>) {}

@@ -63,6 +63,8 @@ mod announcer;
 mod callbacks;
 mod close_reason;
 mod config;
+mod notice;
+mod observe;
 mod panics;
 mod peer;
 mod server;
@@ -81,6 +83,10 @@ pub use crate::admission::{Admission, AdmissionRequest, BoxFuture};
 pub use crate::callbacks::{Callbacks, RequestInfo, ResponseInfo};
 pub use crate::close_reason::CloseReason;
 pub use crate::config::XdsServerBuilder;
+pub use crate::observe::{
+    NodeStatus, RejectionStatus, ResponseStatus, StatusRegistry, StreamStatus, TurnInfo,
+    TurnOutcome, TypeStatus,
+};
 pub use crate::server::XdsServer;
 pub use crate::service::{DiscoveryService, Method};
 pub use crate::stream::StreamInfo;

@@ -7,13 +7,14 @@ use portolan_engine::SessionConfig;
 use tokio::sync::watch;
 use tonic::service::Routes;
 
-use crate::XdsServerBuilder;
 use crate::announcer::Announcer;
 use crate::config::Config;
+use crate::observe::Observatory;
 use crate::service::{self, Ads, DiscoveryService, ServiceKind};
 use crate::shutdown::Drain;
 use crate::status::Rejection;
 use crate::unsettled::UnsettledNodes;
+use crate::{StatusRegistry, XdsServerBuilder};
 
 /// Serves the discovery services from a [`Source`]. Cloning is cheap, and clones are one server.
 ///
@@ -32,7 +33,8 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) drain: Drain,
     pub(crate) unsettled: UnsettledNodes,
-    announcer: Announcer,
+    pub(crate) observatory: Observatory,
+    pub(crate) announcer: Announcer,
     ready: AtomicBool,
     streams: Arc<watch::Sender<usize>>,
 }
@@ -49,9 +51,11 @@ impl XdsServer {
         config: Config,
         ready: bool,
     ) -> Self {
+        let session = Arc::new(session);
         Self(Arc::new(Shared {
+            observatory: Observatory::new(&session),
             source,
-            session: Arc::new(session),
+            session,
             config,
             drain: Drain::new(),
             unsettled: UnsettledNodes::default(),
@@ -94,6 +98,12 @@ impl XdsServer {
     #[must_use]
     pub fn streams(&self) -> usize {
         *self.0.streams.borrow()
+    }
+
+    /// What each node was sent, accepted and rejected.
+    #[must_use]
+    pub fn status(&self) -> &StatusRegistry {
+        self.0.observatory.status()
     }
 
     /// Says whether the server is ready. While it is not, new streams are answered `UNAVAILABLE`, so that clients try

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::{Delivery, DeliveryOutcome, Node, View};
+use portolan_core::{Delivery, DeliveryOutcome, Node, View as _};
 use portolan_engine::{Scope, Session};
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
@@ -23,10 +23,11 @@ use tokio::time::Instant;
 use super::events::tell;
 use super::opening::{Opened, admit};
 use super::signal::Flag;
+use super::watched::WatchedView;
 use super::{Call, LINGER, MAX_LOGGED, OpenStream, reached};
 use crate::text::cut;
 use crate::wire::{Inbound, NodeWatch, Requests, frame, parse_node};
-use crate::{CloseReason, RequestInfo, ResponseInfo};
+use crate::{CloseReason, RequestInfo, ResponseInfo, TurnOutcome};
 
 /// Events told before the next look at requests and transport. A request or a response gives rise to a handful.
 const EVENTS_PER_TURN: usize = 64;
@@ -36,7 +37,7 @@ pub(super) struct Driver<'a> {
     stream: &'a mut OpenStream,
     requests: &'a mut Requests,
     session: Session,
-    view: Box<dyn View>,
+    view: WatchedView,
     scope: Scope,
     /// What further requests are admitted by, where they have to be.
     call: Option<Box<Call>>,
@@ -73,7 +74,7 @@ impl<'a> Driver<'a> {
             stream,
             requests,
             session,
-            view: opened.view,
+            view: WatchedView::new(opened.view),
             scope,
             call: again.then_some(opened.call),
             node: opened.node,
@@ -120,7 +121,9 @@ impl<'a> Driver<'a> {
         if let Some(inbound) = self.inbound.take() {
             self.request(inbound)?;
         }
-        if self.stream.signal.take(Flag::Changed) {
+        if let Some(moment) = self.stream.signal.take_changed() {
+            self.view.notice(moment);
+            self.stream.record.noticed();
             self.session.handle_change();
         }
         if self.session.poll_timeout().is_some_and(|due| due <= now) {
@@ -162,7 +165,7 @@ impl<'a> Driver<'a> {
             let Some(event) = self.session.poll_event() else {
                 return;
             };
-            tell(self.stream, &self.node, &mut *self.view, &event);
+            tell(self.stream, &self.node, &mut self.view, &event);
         }
     }
 
@@ -170,7 +173,9 @@ impl<'a> Driver<'a> {
         if !self.stream.outlet.is_wanted() {
             return Ok(Turn::Idle);
         }
-        let Some(response) = self.session.poll_response(now, &*self.view) else {
+        let response = self.session.poll_response(now, &self.view);
+        self.tell_turn(response.is_some());
+        let Some(response) = response else {
             return Ok(Turn::Idle);
         };
         let framed = frame(&response, &self.stream.server.config.control_plane)?;
@@ -201,6 +206,18 @@ impl<'a> Driver<'a> {
         self.stream
             .observe(|callbacks, stream| callbacks.response(stream, &info));
         Ok(Turn::Sent)
+    }
+
+    fn tell_turn(&mut self, answered: bool) {
+        let outcome = match answered {
+            true => TurnOutcome::Answered,
+            false if self.session.is_holding() => TurnOutcome::Held,
+            false => TurnOutcome::Quiet,
+        };
+        if let Some(turn) = self.view.take_turn(outcome) {
+            self.stream
+                .observe(|callbacks, stream| callbacks.turn(stream, &turn));
+        }
     }
 
     /// Step 5: the transport has taken all there was to say, or had its time to.

@@ -9,6 +9,7 @@
 //! | `driver` | the loop around the session |
 //! | `fetch` | what takes its place where one answer is all that is asked for |
 //! | `events` | what an event of the session means to log, source and observers |
+//! | `watched` | the view, and when the session looks at it |
 
 mod body;
 mod driver;
@@ -18,6 +19,7 @@ mod info;
 mod meter;
 mod opening;
 mod signal;
+mod watched;
 
 use std::future::pending;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ use self::fetch::fetch;
 pub use self::info::StreamInfo;
 use self::opening::open;
 use self::signal::{Flag, Signal};
+use crate::observe::StreamRecord;
 use crate::server::Shared;
 use crate::shutdown::DrainWatch;
 use crate::spread::share_of;
@@ -98,6 +101,7 @@ async fn serve(mut stream: OpenStream, call: Box<Call>, mut requests: Requests) 
 struct OpenStream {
     server: Arc<Shared>,
     info: StreamInfo,
+    record: StreamRecord,
     signal: Arc<Signal>,
     outlet: Outlet,
     drain: DrainWatch,
@@ -109,12 +113,14 @@ struct OpenStream {
 
 impl OpenStream {
     fn new(server: Arc<Shared>, place: server::Place, call: &Call) -> (Self, ResponseBody) {
-        let (signal, meter) = (Arc::default(), Arc::default());
+        let signal = Arc::new(Signal::new(server.announcer.notices()));
+        let meter = Arc::default();
         let (outlet, body) = body::response(&signal, &meter);
         let info = StreamInfo::new(call.service, call.method, call.peer.clone(), meter);
         let stream = Self {
             drain: server.drain.watch(info.id()),
             expires: expiry(&server, info.id()),
+            record: server.observatory.record(),
             server,
             info,
             signal,
@@ -127,6 +133,8 @@ impl OpenStream {
     }
 
     fn observe(&self, call: impl Fn(&dyn Callbacks, &StreamInfo)) {
+        // First, so that whoever is called next finds it recorded.
+        self.record.tell(|callbacks| call(callbacks, &self.info));
         let observers = &self.server.config.observers;
         observers.tell(|callbacks| call(callbacks, &self.info));
     }

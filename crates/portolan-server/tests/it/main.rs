@@ -17,3 +17,5 @@ mod responses;
 mod schema;
 mod services;
 mod source;
+mod status;
+mod turns;

@@ -1,0 +1,71 @@
+use std::sync::{Arc, OnceLock};
+
+use portolan_core::{ResourceTypes, SotwMode, TypeUrl};
+use portolan_engine::{Event, Variant};
+
+use super::{Index, Progress, ResponseStatus, Slot};
+use crate::{Callbacks, ResponseInfo, StreamInfo, TurnInfo};
+
+/// A stream's entry in the registry, from when it is admitted until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    index: Arc<Index>,
+    types: Arc<ResourceTypes>,
+    slot: OnceLock<Arc<Slot>>,
+}
+
+impl Entry {
+    pub(super) fn new(index: &Arc<Index>, types: &Arc<ResourceTypes>) -> Self {
+        Self {
+            index: Arc::clone(index),
+            types: Arc::clone(types),
+            slot: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn noticed(&self) {
+        self.update(|progress, _| progress.noticed());
+    }
+
+    fn update(&self, update: impl FnOnce(&mut Progress, &dyn Fn(&TypeUrl) -> bool)) {
+        if let Some(slot) = self.slot.get() {
+            let sotw = slot.info.variant() == Variant::Sotw;
+            let full_state =
+                |url: &TypeUrl| sotw && self.types.get(url).sotw_mode() == SotwMode::FullState;
+            update(&mut slot.progress(), &full_state);
+        }
+    }
+}
+
+impl Callbacks for Entry {
+    fn stream_admitted(&self, stream: &StreamInfo) {
+        let Some(node) = stream.node() else {
+            return;
+        };
+        let new = || Arc::new(Slot::new(Arc::clone(node), stream.clone()));
+        self.index.add(self.slot.get_or_init(new));
+    }
+
+    fn turn(&self, _: &StreamInfo, turn: &TurnInfo) {
+        self.update(|progress, _| progress.looked_at(turn.generation()));
+    }
+
+    fn response(&self, _: &StreamInfo, response: &ResponseInfo<'_>) {
+        let sent = ResponseStatus::now(response.version(), response.nonce(), response.generation());
+        self.update(|progress, full_state| {
+            progress.sent(response.type_url(), sent, full_state);
+        });
+    }
+
+    fn event(&self, _: &StreamInfo, event: &Event) {
+        self.update(|progress, full_state| progress.event(event, full_state));
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.get() {
+            self.index.remove(slot);
+        }
+    }
+}
