@@ -52,6 +52,30 @@ pub enum CloseReason {
     Aborted,
 }
 
+impl CloseReason {
+    /// The reason without what belongs to the stream, as one of a few words: for logs and metrics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::HalfClosed => "half_closed",
+            Self::Fetched => "fetched",
+            Self::NothingPublished => "nothing_published",
+            Self::Gone => "gone",
+            Self::Unreadable(_) => "unreadable",
+            Self::NoNode => "no_node",
+            Self::Protocol(_) => "protocol",
+            Self::NotAdmitted(_) => "not_admitted",
+            Self::NoSource(_) => "no_source",
+            Self::Drained { .. } => "drained",
+            Self::Expired { .. } => "expired",
+            Self::Stalled => "stalled",
+            Self::ResponseTooLong { .. } => "response_too_long",
+            Self::Panicked => "panicked",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -36,6 +36,13 @@ impl Notices {
         self.rounds().current.unwrap_or_else(Instant::now)
     }
 
+    /// When the source said that for which a stream will be woken, where the stream has found it already.
+    pub(crate) fn ahead(&self) -> Instant {
+        let rounds = self.rounds();
+        let said = rounds.current.or(rounds.next);
+        said.unwrap_or_else(Instant::now)
+    }
+
     /// Wakes the announcer, and notes when that was.
     pub(crate) fn waker(self: &Arc<Self>, announcer: &Waker) -> Waker {
         Waker::from(Arc::new(NotingWaker {
@@ -83,6 +90,7 @@ mod tests {
         waker.wake_by_ref();
         advance(Duration::from_secs(1)).await;
         waker.wake_by_ref();
+        assert_eq!(notices.ahead(), first);
         notices.begin_round();
         assert_eq!(notices.moment(), first);
 

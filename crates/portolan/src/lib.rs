@@ -21,6 +21,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `tls-ring`, `tls-aws-lc` | the peer's certificates, from connections that tonic's own TLS accepted |
+//! | `metrics` | metrics through the `metrics` facade, for the recorder that you install |
 //! | `full-types` | all messages of the xDS APIs; by default only those of a usual configuration |
 
 mod control_plane;

@@ -4,29 +4,42 @@
 //! |---|---|
 //! | `turn` | what observers are told of a turn |
 //! | `registry` | what each node was sent, accepted and rejected |
+//! | `metrics` | numbers, with feature `metrics` |
 
+#[cfg(test)]
+mod cost;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod registry;
 mod turn;
 
 use portolan_engine::SessionConfig;
 
+#[cfg(feature = "metrics")]
+use self::metrics::{Series, StreamMetrics};
 use self::registry::Entry;
 pub use self::registry::{
     NodeStatus, RejectionStatus, ResponseStatus, StatusRegistry, StreamStatus, TypeStatus,
 };
 pub use self::turn::{TurnInfo, TurnOutcome};
-use crate::Callbacks;
+#[cfg(feature = "metrics")]
+use crate::panics::contain;
+use crate::{Callbacks, StreamInfo};
 
 /// A server's own observers.
 #[derive(Debug)]
 pub(crate) struct Observatory {
     status: StatusRegistry,
+    #[cfg(feature = "metrics")]
+    series: Series,
 }
 
 impl Observatory {
     pub(crate) fn new(session: &SessionConfig) -> Self {
         Self {
             status: StatusRegistry::new(session.types().clone()),
+            #[cfg(feature = "metrics")]
+            series: Series::new(session.types()),
         }
     }
 
@@ -34,10 +47,12 @@ impl Observatory {
         &self.status
     }
 
-    /// What observes a stream that was just opened.
-    pub(crate) fn record(&self) -> StreamRecord {
+    /// What observes this stream.
+    pub(crate) fn record(&self, stream: &StreamInfo) -> StreamRecord {
         StreamRecord {
-            status: self.status.entry(),
+            status: self.status.entry(stream),
+            #[cfg(feature = "metrics")]
+            metrics: contain(RECORDER, || StreamMetrics::new(&self.series, stream)),
         }
     }
 }
@@ -46,11 +61,20 @@ impl Observatory {
 #[derive(Debug)]
 pub(crate) struct StreamRecord {
     status: Entry,
+    #[cfg(feature = "metrics")]
+    metrics: Option<StreamMetrics>,
 }
+
+#[cfg(feature = "metrics")]
+const RECORDER: &str = "a metrics recorder";
 
 impl StreamRecord {
     pub(crate) fn tell(&self, call: impl Fn(&dyn Callbacks)) {
         call(&self.status);
+        #[cfg(feature = "metrics")]
+        if let Some(metrics) = &self.metrics {
+            contain(RECORDER, || call(metrics));
+        }
     }
 
     /// The source said that it may have something new for the stream, which has not looked yet.

@@ -35,7 +35,8 @@ impl TurnInfo {
     }
 
     /// When the source said that it may have something new, if that is what the turn is for: the first time since the
-    /// stream's last look. This is as close to the moment of publishing as a server can tell.
+    /// stream's last look. This is as close to the moment of publishing as a server can tell. `None` where the
+    /// publication was there before the stream, or was looked at before.
     #[must_use]
     pub fn noticed(&self) -> Option<Instant> {
         self.noticed.map(tokio::time::Instant::into_std)

@@ -69,12 +69,13 @@ impl<'a> Driver<'a> {
         let mut session =
             Session::new(method.variant(), scope.clone(), Arc::clone(&server.session));
         session.distrust(server.unsettled.take(opened.node.id(), &scope));
+        let view = WatchedView::new(opened.view, server.announcer.notices());
         let again = server.config.admission_per_request;
         Self {
             stream,
             requests,
             session,
-            view: WatchedView::new(opened.view),
+            view,
             scope,
             call: again.then_some(opened.call),
             node: opened.node,

@@ -19,7 +19,7 @@ pub struct StreamInfo {
 }
 
 impl StreamInfo {
-    pub(super) fn new(
+    pub(crate) fn new(
         service: &'static str,
         method: Method,
         peer: Peer,
@@ -40,7 +40,7 @@ impl StreamInfo {
         &self.meter
     }
 
-    pub(super) fn set_node(&mut self, node: Arc<Node>) {
+    pub(crate) fn set_node(&mut self, node: Arc<Node>) {
         self.node = Some(node);
     }
 

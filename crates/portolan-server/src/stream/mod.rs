@@ -120,7 +120,7 @@ impl OpenStream {
         let stream = Self {
             drain: server.drain.watch(info.id()),
             expires: expiry(&server, info.id()),
-            record: server.observatory.record(),
+            record: server.observatory.record(&info),
             server,
             info,
             signal,
@@ -219,7 +219,8 @@ impl OpenStream {
     fn report(&mut self, reason: &CloseReason) {
         self.reported = true;
         let status = reason.status();
-        tracing::debug!(code = ?status.code(), text = status.message(), "stream closed");
+        let (code, text) = (status.code(), status.message());
+        tracing::debug!(reason = reason.name(), ?code, text, "stream closed");
         self.observe(|callbacks, stream| callbacks.stream_closed(stream, reason));
     }
 }

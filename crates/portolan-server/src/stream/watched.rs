@@ -1,27 +1,33 @@
 use std::cell::Cell;
+use std::sync::Arc;
 
 use portolan_core::{Delivery, Generation, Interest, Publication, Settlement, View};
 use tokio::time::Instant;
 
+use crate::notice::Notices;
 use crate::{TurnInfo, TurnOutcome};
 
 /// A stream's view, and what the stream's session does with it: when it loads a publication, it begins a turn.
 #[derive(Debug)]
 pub(super) struct WatchedView {
     view: Box<dyn View>,
+    notices: Arc<Notices>,
     /// When the source said that there may be something new, if the session has not looked since.
     noticed: Option<Instant>,
     /// What was loaded since the last question; `Some(None)` if the source had nothing.
     loaded: Cell<Option<Option<Generation>>>,
+    looked: bool,
     previous: Option<Generation>,
 }
 
 impl WatchedView {
-    pub(super) fn new(view: Box<dyn View>) -> Self {
+    pub(super) fn new(view: Box<dyn View>, notices: &Arc<Notices>) -> Self {
         Self {
             view,
+            notices: Arc::clone(notices),
             noticed: None,
             loaded: Cell::default(),
+            looked: false,
             previous: None,
         }
     }
@@ -35,13 +41,19 @@ impl WatchedView {
     pub(super) fn take_turn(&mut self, outcome: TurnOutcome) -> Option<TurnInfo> {
         let loaded = self.loaded.take()?;
         let noticed = self.noticed.take();
+        let looked = std::mem::replace(&mut self.looked, true);
         let generation = loaded?;
-        Some(TurnInfo {
+        let mut turn = TurnInfo {
             generation,
             previous: self.previous.replace(generation),
             noticed,
             outcome,
-        })
+        };
+        if looked && turn.is_first_look() {
+            // A request made the stream look before it was told.
+            turn.noticed.get_or_insert_with(|| self.notices.ahead());
+        }
+        Some(turn)
     }
 }
 
@@ -68,50 +80,90 @@ impl View for WatchedView {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::time::Duration;
 
     use portolan_core::Snapshot;
 
     use super::*;
 
-    #[derive(Debug, Default)]
-    struct Shelf(Option<Publication>);
+    #[derive(Clone, Debug, Default)]
+    struct Shelf(Arc<Mutex<Option<Publication>>>);
+
+    impl Shelf {
+        fn put(&self, publication: &Publication) {
+            *self.0.lock().unwrap() = Some(publication.clone());
+        }
+
+        fn view(&self) -> WatchedView {
+            WatchedView::new(Box::new(self.clone()), &Arc::default())
+        }
+    }
 
     impl View for Shelf {
         fn load(&self) -> Option<Publication> {
-            self.0.clone()
+            self.0.lock().unwrap().clone()
         }
+    }
+
+    fn take_turn(view: &mut WatchedView) -> Option<TurnInfo> {
+        view.take_turn(TurnOutcome::Quiet)
     }
 
     #[test]
     fn each_load_is_a_turn_and_answers_the_first_notice_since_the_last() {
+        let shelf = Shelf::default();
         let first = Publication::first(Snapshot::empty());
-        let mut view = WatchedView::new(Box::new(Shelf(Some(first.clone()))));
-        let quiet = TurnOutcome::Quiet;
-        assert!(view.take_turn(quiet).is_none());
+        shelf.put(&first);
+        let mut view = shelf.view();
+        assert!(take_turn(&mut view).is_none());
 
         let moment = Instant::now();
         view.notice(moment);
         view.notice(moment + Duration::from_secs(1));
-        assert!(view.take_turn(quiet).is_none(), "it has not looked yet");
+        assert!(take_turn(&mut view).is_none(), "it has not looked yet");
         view.load();
-        let turn = view.take_turn(quiet).unwrap();
+        let turn = take_turn(&mut view).unwrap();
         assert_eq!(turn.generation(), first.generation());
         assert_eq!(turn.noticed(), Some(moment.into_std()));
         assert!(turn.is_first_look());
 
         view.load();
-        let turn = view.take_turn(quiet).unwrap();
+        let turn = take_turn(&mut view).unwrap();
         assert_eq!(turn.noticed(), None);
         assert!(!turn.is_first_look());
     }
 
-    #[test]
-    fn a_look_at_nothing_is_no_turn_and_answers_what_was_noticed() {
-        let mut view = WatchedView::new(Box::new(Shelf::default()));
+    #[tokio::test(start_paused = true)]
+    async fn what_is_found_before_it_was_told_counts_as_noticed() {
+        let shelf = Shelf::default();
+        let mut view = shelf.view();
+        let first = Publication::first(Snapshot::empty());
+        shelf.put(&first);
+        view.load();
+        assert_eq!(
+            take_turn(&mut view).unwrap().noticed(),
+            None,
+            "it was there before the stream"
+        );
+        shelf.put(&first.next(Snapshot::empty()));
+        view.load();
+        let now = Instant::now().into_std();
+        assert_eq!(take_turn(&mut view).unwrap().noticed(), Some(now));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_at_nothing_is_no_turn_and_answers_what_was_noticed() {
+        let shelf = Shelf::default();
+        let mut view = shelf.view();
         view.notice(Instant::now());
         view.load();
-        assert!(view.take_turn(TurnOutcome::Quiet).is_none());
+        assert!(take_turn(&mut view).is_none());
         assert!(view.noticed.is_none());
+
+        shelf.put(&Publication::first(Snapshot::empty()));
+        view.load();
+        let turn = take_turn(&mut view).unwrap();
+        assert!(turn.noticed().is_some(), "it was not there before");
     }
 }

@@ -13,8 +13,9 @@ use portolan_core::well_known;
 use portolan_server::XdsServer;
 use portolan_types::envoy::config::core::v3::Node;
 use portolan_types::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DiscoveryRequest, DiscoveryResponse,
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
 };
+use portolan_types::google::rpc::Status;
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -264,6 +265,37 @@ pub(crate) fn delta_clusters(id: &str) -> DeltaDiscoveryRequest {
         node: Some(node(id)),
         type_url: well_known::CLUSTER.as_str().into(),
         ..DeltaDiscoveryRequest::default()
+    }
+}
+
+/// Rejects a response.
+pub(crate) fn nack(client: &Client, response: &DiscoveryResponse, text: &str) {
+    client.send(&DiscoveryRequest {
+        type_url: response.type_url.clone(),
+        response_nonce: response.nonce.clone(),
+        error_detail: Some(error(text)),
+        ..DiscoveryRequest::default()
+    });
+}
+
+/// Accepts a response, or rejects it.
+pub(crate) fn delta_answer(
+    response: &DeltaDiscoveryResponse,
+    rejection: Option<&str>,
+) -> DeltaDiscoveryRequest {
+    DeltaDiscoveryRequest {
+        type_url: response.type_url.clone(),
+        response_nonce: response.nonce.clone(),
+        error_detail: rejection.map(error),
+        ..DeltaDiscoveryRequest::default()
+    }
+}
+
+fn error(text: &str) -> Status {
+    Status {
+        code: 3,
+        message: text.to_owned(),
+        details: Vec::new(),
     }
 }
 

@@ -9,7 +9,10 @@ mod admission;
 mod client;
 mod fetch;
 mod lifecycle;
+mod logs;
 mod loopback;
+#[cfg(feature = "metrics")]
+mod metrics;
 mod observers;
 mod patience;
 mod requests;

@@ -8,42 +8,14 @@ use portolan_server::{
     Callbacks, CloseReason, Event, NodeStatus, StreamInfo, TypeStatus, XdsServer,
 };
 use portolan_types::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
-use portolan_types::google::rpc::Status;
 
-use crate::client::{Client, DELTA, clusters, delta_clusters, node};
+use crate::client::{Client, DELTA, SOTW, clusters, delta_answer, delta_clusters, nack, node};
 use crate::source::TestSource;
 
 fn server(source: &TestSource) -> XdsServer {
     XdsServer::builder(Arc::new(source.clone())).build()
-}
-
-/// Rejects a response.
-fn nack(client: &Client, response: &DiscoveryResponse, text: &str) {
-    client.send(&DiscoveryRequest {
-        type_url: response.type_url.clone(),
-        response_nonce: response.nonce.clone(),
-        error_detail: Some(status(text)),
-        ..DiscoveryRequest::default()
-    });
-}
-
-fn status(text: &str) -> Status {
-    Status {
-        code: 3,
-        message: text.to_owned(),
-        details: Vec::new(),
-    }
-}
-
-fn delta_answer(response: &DeltaDiscoveryResponse, error: Option<&str>) -> DeltaDiscoveryRequest {
-    DeltaDiscoveryRequest {
-        type_url: response.type_url.clone(),
-        response_nonce: response.nonce.clone(),
-        error_detail: error.map(status),
-        ..DeltaDiscoveryRequest::default()
-    }
 }
 
 /// What is known of a node's clusters, once its stream has nothing to do.
@@ -148,9 +120,8 @@ async fn a_node_that_comes_again_is_what_it_says_now_b59() {
         request.node.as_mut().unwrap().cluster = zone.to_owned();
         request
     };
-    let client = Client::open(&xds, crate::client::SOTW).await;
+    let mut client = Client::open(&xds, SOTW).await;
     client.send(&zone("one"));
-    let mut client = client;
     client.response().await;
     assert_eq!(xds.status().node("n").unwrap().node().cluster(), "one");
     drop(client);
@@ -158,7 +129,7 @@ async fn a_node_that_comes_again_is_what_it_says_now_b59() {
     assert!(xds.status().node("n").is_none(), "nothing is kept of it");
     assert_eq!(xds.status().nodes().count(), 0);
 
-    let mut client = Client::open(&xds, crate::client::SOTW).await;
+    let mut client = Client::open(&xds, SOTW).await;
     client.send(&zone("two"));
     client.response().await;
     assert_eq!(xds.status().node("n").unwrap().node().cluster(), "two");

@@ -1,24 +1,27 @@
 use std::sync::{Arc, OnceLock};
 
 use portolan_core::{ResourceTypes, SotwMode, TypeUrl};
-use portolan_engine::{Event, Variant};
+use portolan_engine::Event;
 
+use super::progress::FullState;
 use super::{Index, Progress, ResponseStatus, Slot};
-use crate::{Callbacks, ResponseInfo, StreamInfo, TurnInfo};
+use crate::{Callbacks, Method, ResponseInfo, StreamInfo, TurnInfo};
 
 /// A stream's entry in the registry, from when it is admitted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Entry {
     index: Arc<Index>,
     types: Arc<ResourceTypes>,
+    method: Method,
     slot: OnceLock<Arc<Slot>>,
 }
 
 impl Entry {
-    pub(super) fn new(index: &Arc<Index>, types: &Arc<ResourceTypes>) -> Self {
+    pub(super) fn new(index: &Arc<Index>, types: &Arc<ResourceTypes>, stream: &StreamInfo) -> Self {
         Self {
             index: Arc::clone(index),
             types: Arc::clone(types),
+            method: stream.method(),
             slot: OnceLock::new(),
         }
     }
@@ -27,19 +30,23 @@ impl Entry {
         self.update(|progress, _| progress.noticed());
     }
 
-    fn update(&self, update: impl FnOnce(&mut Progress, &dyn Fn(&TypeUrl) -> bool)) {
+    fn update(&self, update: impl FnOnce(&mut Progress, &FullState<'_>)) {
         if let Some(slot) = self.slot.get() {
-            let sotw = slot.info.variant() == Variant::Sotw;
-            let full_state =
-                |url: &TypeUrl| sotw && self.types.get(url).sotw_mode() == SotwMode::FullState;
-            update(&mut slot.progress(), &full_state);
+            update(&mut slot.progress(), &|url| self.is_full_state(url));
         }
+    }
+
+    fn is_full_state(&self, url: &TypeUrl) -> bool {
+        let mode = || self.types.get(url).sotw_mode();
+        self.method == Method::Stream && mode() == SotwMode::FullState
     }
 }
 
 impl Callbacks for Entry {
     fn stream_admitted(&self, stream: &StreamInfo) {
-        let Some(node) = stream.node() else {
+        // Nobody hears of what a `Fetch` was answered.
+        let listed = self.method != Method::Fetch;
+        let Some(node) = stream.node().filter(|_| listed) else {
             return;
         };
         let new = || Arc::new(Slot::new(Arc::clone(node), stream.clone()));

@@ -19,10 +19,12 @@ use self::index::{Index, Slot};
 pub use self::node_status::{NodeStatus, StreamStatus};
 use self::progress::Progress;
 pub use self::type_status::{RejectionStatus, ResponseStatus, TypeStatus};
+use crate::StreamInfo;
 
 /// What each node was sent, accepted and rejected: [`XdsServer::status`](crate::XdsServer::status).
 ///
-/// It holds the streams that are admitted and open, and nothing of those that have ended. A node is what its streams
+/// It holds the streams that are admitted and open, and nothing of those that have ended, nor of calls of
+/// [`Method::Fetch`](crate::Method::Fetch), which say nothing of what they are answered. A node is what its streams
 /// say it is; several streams with the same id are one node here. Observers are called when it is up to date, and in
 /// [`Callbacks::stream_closed`](crate::Callbacks::stream_closed) the stream can be looked at for the last time.
 ///
@@ -62,8 +64,8 @@ impl StatusRegistry {
         }
     }
 
-    pub(super) fn entry(&self) -> Entry {
-        Entry::new(&self.index, &self.types)
+    pub(super) fn entry(&self, stream: &StreamInfo) -> Entry {
+        Entry::new(&self.index, &self.types, stream)
     }
 
     /// One node; `None` where no stream of it is open.
