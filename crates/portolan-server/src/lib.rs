@@ -74,6 +74,7 @@ mod spread;
 mod status;
 mod stream;
 mod text;
+pub mod transport;
 mod unsettled;
 mod wire;
 

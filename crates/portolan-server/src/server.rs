@@ -6,6 +6,7 @@ use portolan_core::Source;
 use portolan_engine::SessionConfig;
 use tokio::sync::watch;
 use tonic::service::Routes;
+use tonic::transport::Server;
 
 use crate::announcer::Announcer;
 use crate::config::Config;
@@ -13,6 +14,7 @@ use crate::observe::Observatory;
 use crate::service::{self, Ads, DiscoveryService, ServiceKind};
 use crate::shutdown::Drain;
 use crate::status::Rejection;
+use crate::transport::{Incoming, Serve, tuned};
 use crate::unsettled::UnsettledNodes;
 use crate::{StatusRegistry, XdsServerBuilder};
 
@@ -94,6 +96,40 @@ impl XdsServer {
         service::all(self)
     }
 
+    /// Serves on `incoming`, with HTTP/2 set up for discovery, and shuts down in order. See [`Serve`].
+    pub fn serve(&self, incoming: Incoming) -> Serve {
+        Serve::new(self.clone(), incoming)
+    }
+
+    /// A tonic server that is set up for discovery, to go on with as with one of your own:
+    ///
+    /// | | here | tonic |
+    /// |---|---|---|
+    /// | HTTP/2 keep-alive: a PING after, and a dead peer's connection is closed after that | 30 s, 20 s | never |
+    /// | room for what a client sends ahead, per stream and connection | 256 KiB, 1 MiB | 64 KiB |
+    /// | most calls per connection; Envoy without ADS has one for each cluster's endpoints | 10 000 | no limit |
+    /// | a connection is told to go away after | the least [age](XdsServerBuilder::with_max_stream_age) of a stream | never |
+    ///
+    /// ```no_run
+    /// use portolan_server::XdsServer;
+    ///
+    /// # async fn example(xds: XdsServer) -> Result<(), Box<dyn std::error::Error>> {
+    /// let interrupted = async {
+    ///     let _ = tokio::signal::ctrl_c().await;
+    /// };
+    /// xds.transport()
+    ///     .add_routes(xds.routes())
+    ///     .serve_with_shutdown("[::1]:18000".parse()?, xds.drain_after(interrupted))
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn transport(&self) -> Server {
+        let ages = self.0.config.max_stream_age.as_ref();
+        tuned(ages.map(|ages| *ages.start()))
+    }
+
     /// Number of open streams, calls of `Fetch` methods that wait for their answer included.
     #[must_use]
     pub fn streams(&self) -> usize {
@@ -129,6 +165,10 @@ impl XdsServer {
     /// starts another window for the streams that are left.
     pub fn drain_within(&self, window: Duration) {
         self.0.drain.start(window);
+    }
+
+    pub(crate) fn drain_window(&self) -> Duration {
+        self.0.config.drain_window
     }
 
     /// Waits until no stream is open.
@@ -169,7 +209,7 @@ impl XdsServer {
         let server = self.clone();
         async move {
             signal.await;
-            server.drain_within(server.0.config.drain_window);
+            server.drain_within(server.drain_window());
         }
     }
 }

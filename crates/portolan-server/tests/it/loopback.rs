@@ -22,7 +22,7 @@ use crate::client::{bodies, clusters, delta_clusters};
 use crate::source::TestSource;
 
 /// Only reached when something hangs.
-const TOO_LONG: Duration = Duration::from_secs(30);
+pub(crate) const TOO_LONG: Duration = Duration::from_secs(30);
 
 struct Running {
     address: SocketAddr,
@@ -62,7 +62,7 @@ fn server(source: &TestSource) -> XdsServer {
     XdsServer::builder(Arc::new(source.clone())).build()
 }
 
-fn requests<T>() -> (mpsc::Sender<T>, ReceiverStream<T>) {
+pub(crate) fn requests<T>() -> (mpsc::Sender<T>, ReceiverStream<T>) {
     let (sender, receiver) = mpsc::channel(4);
     (sender, ReceiverStream::new(receiver))
 }

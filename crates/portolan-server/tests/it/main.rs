@@ -21,4 +21,5 @@ mod schema;
 mod services;
 mod source;
 mod status;
+mod transport;
 mod turns;
