@@ -30,6 +30,19 @@ pub enum MissingName {
     Bodyless,
 }
 
+/// How a response that is too large for one message is cut, where it may be. In state of the world a full-state type is
+/// never cut, whatever stands here (C-141).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResponseSplit {
+    /// It is not: resources take each other's places, and clients reject two that hold the same one (C-211).
+    Never,
+    /// What is gone is told with the first part: what comes may need its place, as a listener needs a port.
+    RemovalsFirst,
+    /// What is gone is told with the last part, when what replaces it has come.
+    RemovalsLast,
+}
+
 /// What the protocol needs to know of a type of resources.
 ///
 /// The set of types is open: a type of your own is described like the well-known ones and served by every cache. A
@@ -55,6 +68,7 @@ pub struct ResourceType {
     reanswers: Option<TypeUrl>,
     on_demand: bool,
     independent: bool,
+    split: ResponseSplit,
 }
 
 impl ResourceType {
@@ -91,6 +105,7 @@ impl ResourceType {
             reanswers: None,
             on_demand: false,
             independent: false,
+            split: ResponseSplit::RemovalsLast,
         }
     }
 
@@ -148,6 +163,13 @@ impl ResourceType {
         self
     }
 
+    /// How a response that is too large is cut. Default: [`ResponseSplit::RemovalsLast`].
+    #[must_use]
+    pub const fn with_split(mut self, split: ResponseSplit) -> Self {
+        self.split = split;
+        self
+    }
+
     /// The type URL.
     #[must_use]
     pub const fn url(&self) -> &TypeUrl {
@@ -201,13 +223,19 @@ impl ResourceType {
     pub const fn independent(&self) -> bool {
         self.independent
     }
+
+    /// See [`with_split`](Self::with_split).
+    #[must_use]
+    pub const fn split(&self) -> ResponseSplit {
+        self.split
+    }
 }
 
 /// The well-known types.
 ///
 /// Each constant is a type URL; [`ResourceTypes::well_known`] holds their descriptors.
 pub mod well_known {
-    use super::{MissingName, ResourceType, SotwMode};
+    use super::{MissingName, ResourceType, ResponseSplit, SotwMode};
     use crate::TypeUrl;
 
     /// `envoy.config.cluster.v3.Cluster` (CDS).
@@ -277,10 +305,12 @@ pub mod well_known {
             of(EXTENSION_CONFIG, "ECDS", 250).with_missing_name(Silent),
             of(LISTENER, "LDS", 300)
                 .with_sotw_mode(FullState)
-                .with_legacy_wildcard(true),
+                .with_legacy_wildcard(true)
+                .with_split(ResponseSplit::RemovalsFirst),
             of(SCOPED_ROUTE, "SRDS", 400)
                 .with_sotw_mode(FullState)
-                .with_legacy_wildcard(true),
+                .with_legacy_wildcard(true)
+                .with_split(ResponseSplit::Never),
             of(ROUTE, "RDS", 500),
             of(VIRTUAL_HOST, "VHDS", 600)
                 .with_sotw_mode(Unsupported)

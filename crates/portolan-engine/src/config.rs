@@ -1,7 +1,7 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use portolan_core::{NoReferences, References, ResourceType, ResourceTypes};
+use portolan_core::{EntryForm, NoReferences, References, ResourceType, ResourceTypes};
 
 /// The two variants of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,6 +11,16 @@ pub enum Variant {
     Sotw,
     /// Incremental: `DeltaDiscoveryRequest` and `DeltaDiscoveryResponse`.
     Delta,
+}
+
+impl Variant {
+    /// The form in which its responses hold resources.
+    pub(crate) const fn entry_form(self) -> EntryForm {
+        match self {
+            Self::Sotw => EntryForm::Sotw,
+            Self::Delta => EntryForm::Delta,
+        }
+    }
 }
 
 /// Which types a stream may carry.
@@ -42,6 +52,7 @@ pub struct SessionConfig {
     unread_after: Duration,
     legacy_wildcard: bool,
     reanswer: bool,
+    max_response: usize,
 }
 
 impl Default for SessionConfig {
@@ -53,6 +64,7 @@ impl Default for SessionConfig {
             unread_after: Duration::from_secs(5),
             legacy_wildcard: true,
             reanswer: true,
+            max_response: 4 * 1024 * 1024,
         }
     }
 }
@@ -106,6 +118,14 @@ impl SessionConfig {
         self
     }
 
+    /// Length in bytes above which a response is cut into several, where its type allows that. Default 4 MiB, the limit
+    /// of gRPC clients. What cannot be cut is sent as it is, with [`Event::Oversized`](crate::Event::Oversized).
+    #[must_use]
+    pub fn with_max_response(mut self, bytes: usize) -> Self {
+        self.max_response = bytes;
+        self
+    }
+
     /// The known types.
     #[must_use]
     pub fn types(&self) -> &ResourceTypes {
@@ -124,6 +144,10 @@ impl SessionConfig {
 
     pub(crate) fn unread_after(&self) -> Duration {
         self.unread_after
+    }
+
+    pub(crate) fn max_response(&self) -> usize {
+        self.max_response
     }
 
     pub(crate) fn reanswers(&self) -> bool {

@@ -81,6 +81,16 @@ pub enum Event {
         /// Whether the client rejected some of what it was sent, and nothing has taken its place since.
         rejecting: bool,
     },
+    /// A response is larger than responses are to be, and cannot be cut: it holds one resource, or its type must come as a
+    /// whole. It is sent. Clients of gRPC drop the stream, again and again, when a message exceeds their limit.
+    Oversized {
+        /// The type.
+        type_url: TypeUrl,
+        /// The response.
+        nonce: Nonce,
+        /// Its length in bytes, a little more than it is.
+        len: usize,
+    },
     /// More responses wait for their acknowledgement than are remembered; the oldest is taken for accepted.
     AssumedAccepted {
         /// The type.

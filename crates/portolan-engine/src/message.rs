@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use bytes::Bytes;
-use portolan_core::{EntryForm, Generation, Name, Selection, TypeUrl, Version, bodyless_entry};
+use portolan_core::{Generation, Name, Selection, TypeUrl, Version, bodyless_entry};
 
 use crate::Variant;
 
@@ -152,11 +152,7 @@ impl Response {
     /// response message as it stands.
     #[must_use]
     pub fn parts(&self) -> Vec<Bytes> {
-        let form = match self.variant {
-            Variant::Sotw => EntryForm::Sotw,
-            Variant::Delta => EntryForm::Delta,
-        };
-        let mut parts = self.resources.parts(form);
+        let mut parts = self.resources.parts(self.variant.entry_form());
         parts.extend(self.bodyless.iter().map(|name| bodyless_entry(name)));
         parts
     }

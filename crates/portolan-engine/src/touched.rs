@@ -1,13 +1,13 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use portolan_core::{Diff, Name, Resource, ResourceSet};
+use portolan_core::{Diff, Name, Resource, Selection};
 
 /// The names that a response spoke of, held as a pointer wherever it spoke of a whole value.
 #[derive(Clone, Debug)]
 pub(crate) enum Touched {
-    /// All that a wildcard covers of a set.
-    Wildcard(ResourceSet),
+    /// All that was picked.
+    Selected(Selection),
     /// All of a difference.
     Diff(Arc<Diff>),
     /// These, sorted.
@@ -17,7 +17,7 @@ pub(crate) enum Touched {
 impl Touched {
     pub(crate) fn contains(&self, name: &Name) -> bool {
         match self {
-            Self::Wildcard(set) => set.get(name).is_some_and(|r| !r.on_demand()),
+            Self::Selected(selection) => selection.get(name).is_some(),
             Self::Diff(diff) => {
                 diff.upserts()
                     .binary_search_by(|r| r.name().cmp(name))
@@ -30,10 +30,7 @@ impl Touched {
 
     pub(crate) fn names(&self) -> Vec<&Name> {
         match self {
-            Self::Wildcard(set) => {
-                let covered = set.iter().filter(|r| !r.on_demand());
-                covered.map(Resource::name).collect()
-            }
+            Self::Selected(selection) => selection.iter().map(Resource::name).collect(),
             Self::Diff(diff) => diff.names().collect(),
             Self::Names(names) => names.iter().collect(),
         }
@@ -41,7 +38,7 @@ impl Touched {
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Wildcard(set) => set.wildcard_len(),
+            Self::Selected(selection) => selection.len(),
             Self::Diff(diff) => diff.upserts().len() + diff.removals().len(),
             Self::Names(names) => names.len(),
         }

@@ -24,6 +24,7 @@ pub fn encoded_chunks() -> u64 {
 pub(super) struct Chunk {
     resources: Box<[Resource]>,
     on_demand: usize,
+    lens: EncodedLen,
     sotw: OnceLock<Bytes>,
     delta: OnceLock<Bytes>,
     referenced: OnceLock<Box<[(TypeUrl, Name)]>>,
@@ -33,7 +34,9 @@ impl Chunk {
     pub(super) fn new(resources: Vec<Resource>) -> Self {
         debug_assert!(!resources.is_empty() && resources.len() <= MAX_CHUNK);
         let on_demand = resources.iter().filter(|r| r.on_demand()).count();
+        let covered = resources.iter().filter(|r| !r.on_demand());
         Self {
+            lens: EncodedLen::of(covered),
             resources: resources.into_boxed_slice(),
             on_demand,
             sotw: OnceLock::new(),
@@ -60,6 +63,11 @@ impl Chunk {
     /// Number of resources that a wildcard leaves out.
     pub(super) fn on_demand(&self) -> usize {
         self.on_demand
+    }
+
+    /// Length of what [`encoded`](Self::encoded) gives.
+    pub(super) fn lens(&self) -> EncodedLen {
+        self.lens
     }
 
     /// The entries of all resources that a wildcard covers, encoded once.
@@ -96,6 +104,31 @@ impl Chunk {
         referenced
             .binary_search_by(|(t, n)| (t.as_str(), n.as_str()).cmp(&(target.as_str(), name)))
             .is_ok()
+    }
+}
+
+/// Length of entries in both forms.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EncodedLen {
+    sotw: usize,
+    delta: usize,
+}
+
+impl EncodedLen {
+    pub(super) fn of<'a>(resources: impl Iterator<Item = &'a Resource>) -> Self {
+        let mut lens = Self::default();
+        for resource in resources {
+            lens.sotw += resource.entry_len(EntryForm::Sotw);
+            lens.delta += resource.entry_len(EntryForm::Delta);
+        }
+        lens
+    }
+
+    pub(super) fn get(self, form: EntryForm) -> usize {
+        match form {
+            EntryForm::Sotw => self.sotw,
+            EntryForm::Delta => self.delta,
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, EncodedLen};
 use super::selection::coalesce;
 use super::{ResourceSet, ValueId};
 use crate::{EntryForm, Name, Resource};
@@ -17,6 +17,7 @@ pub struct Diff {
     upserts: Box<[Resource]>,
     removals: Box<[Name]>,
     on_demand: bool,
+    lens: EncodedLen,
     sotw: OnceLock<Arc<[Bytes]>>,
     delta: OnceLock<Arc<[Bytes]>>,
 }
@@ -36,6 +37,7 @@ impl Diff {
             .any(|r| r.on_demand() || was_on_demand(r.name()))
             || removals.iter().any(was_on_demand);
         Self {
+            lens: EncodedLen::of(upserts.iter()),
             upserts: upserts.into_boxed_slice(),
             removals: removals.into_boxed_slice(),
             on_demand,
@@ -74,6 +76,11 @@ impl Diff {
     #[must_use]
     pub fn touches_on_demand(&self) -> bool {
         self.on_demand
+    }
+
+    /// Length of the encoded upserts.
+    pub(super) fn encoded_len(&self, form: EntryForm) -> usize {
+        self.lens.get(form)
     }
 
     /// The encoded upserts, shared by all streams that send exactly these.

@@ -1,8 +1,9 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::chunk::concat;
+use super::chunk::{Chunk, concat};
 use super::{Diff, ResourceSet};
 use crate::{EntryForm, Resource};
 
@@ -17,8 +18,8 @@ pub struct Selection(Picked);
 
 #[derive(Clone, Debug)]
 enum Picked {
-    /// What a wildcard covers of a set; the chunks' own bytes.
-    Wildcard(ResourceSet),
+    /// What a wildcard covers of these chunks of a set; the chunks' own bytes.
+    Chunks(ResourceSet, Range<usize>),
     /// Exactly the upserts of a difference; its memoised bytes.
     Diff(Arc<Diff>),
     /// Anything else.
@@ -29,7 +30,7 @@ impl Selection {
     /// Everything of `set` that a wildcard covers.
     #[must_use]
     pub fn wildcard(set: &ResourceSet) -> Self {
-        Self(Picked::Wildcard(set.clone()))
+        Self(Picked::Chunks(set.clone(), 0..set.chunks().len()))
     }
 
     /// The added and changed resources of a difference.
@@ -52,20 +53,22 @@ impl Selection {
 
     /// The resources, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Resource> {
-        let (set, listed) = match &self.0 {
-            Picked::Wildcard(set) => (Some(set), &[][..]),
-            Picked::Diff(diff) => (None, diff.upserts()),
-            Picked::Some(resources) => (None, &resources[..]),
+        let listed = match &self.0 {
+            Picked::Chunks(..) => &[][..],
+            Picked::Diff(diff) => diff.upserts(),
+            Picked::Some(resources) => &resources[..],
         };
-        let covered = set.into_iter().flat_map(ResourceSet::iter);
+        let covered = self.chunks().iter().flat_map(|c| c.resources());
         covered.filter(|r| !r.on_demand()).chain(listed)
     }
 
     /// Number of resources.
     #[must_use]
     pub fn len(&self) -> usize {
+        let covered = |c: &Arc<Chunk>| c.resources().len() - c.on_demand();
         match &self.0 {
-            Picked::Wildcard(set) => set.wildcard_len(),
+            Picked::Chunks(set, range) if range.len() == set.chunks().len() => set.wildcard_len(),
+            Picked::Chunks(..) => self.chunks().iter().map(covered).sum(),
             Picked::Diff(diff) => diff.upserts().len(),
             Picked::Some(resources) => resources.len(),
         }
@@ -77,19 +80,110 @@ impl Selection {
         self.len() == 0
     }
 
+    /// The selected resource of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Resource> {
+        let by_name = |resources: &'_ [Resource]| {
+            resources
+                .binary_search_by(|r| r.name().as_str().cmp(name))
+                .ok()
+        };
+        match &self.0 {
+            Picked::Chunks(..) => {
+                let chunks = self.chunks();
+                let after = chunks.partition_point(|c| c.first().as_str() <= name);
+                let chunk = &chunks[after.checked_sub(1)?];
+                chunk.get(name).filter(|r| !r.on_demand())
+            }
+            Picked::Diff(diff) => by_name(diff.upserts()).map(|at| &diff.upserts()[at]),
+            Picked::Some(resources) => by_name(resources).map(|at| &resources[at]),
+        }
+    }
+
     /// The encoded entries, in pieces that are as large as sharing allows. Their concatenation is the `resources`
     /// field of a response in the given form.
     #[must_use]
     pub fn parts(&self, form: EntryForm) -> Vec<Bytes> {
         match &self.0 {
-            Picked::Wildcard(set) => {
-                let bytes = set.chunks().iter().map(|c| c.encoded(form).clone());
+            Picked::Chunks(..) => {
+                let bytes = self.chunks().iter().map(|c| c.encoded(form).clone());
                 bytes.filter(|b| !b.is_empty()).collect()
             }
             Picked::Diff(diff) => diff.parts(form).to_vec(),
             Picked::Some(resources) => coalesce(resources, form),
         }
     }
+
+    /// Length of all [`parts`](Self::parts), in bytes.
+    #[must_use]
+    pub fn encoded_len(&self, form: EntryForm) -> usize {
+        match &self.0 {
+            Picked::Chunks(..) => self.chunks().iter().map(|c| c.lens().get(form)).sum(),
+            Picked::Diff(diff) => diff.encoded_len(form),
+            Picked::Some(resources) => resources.iter().map(|r| r.entry_len(form)).sum(),
+        }
+    }
+
+    /// Cuts the selection into selections of at most `max` encoded bytes each. One resource of more than that is a
+    /// selection by itself. Chunks stay whole, and so shared, where they fit.
+    #[must_use]
+    pub fn split(self, form: EntryForm, max: usize) -> Vec<Self> {
+        if self.encoded_len(form) <= max {
+            return vec![self];
+        }
+        let Picked::Chunks(set, range) = &self.0 else {
+            let resources: Vec<_> = self.iter().cloned().collect();
+            return split_list(resources, form, max);
+        };
+        let mut out = Vec::new();
+        let (mut from, mut len) = (range.start, 0);
+        for at in range.clone() {
+            let chunk = &set.chunks()[at];
+            let more = chunk.lens().get(form);
+            if len + more > max {
+                if from < at {
+                    out.push(Self(Picked::Chunks(set.clone(), from..at)));
+                }
+                (from, len) = (at, 0);
+            }
+            if more > max {
+                let covered = chunk.resources().iter().filter(|r| !r.on_demand());
+                out.extend(split_list(covered.cloned().collect(), form, max));
+                from = at + 1;
+            } else {
+                len += more;
+            }
+        }
+        if from < range.end {
+            out.push(Self(Picked::Chunks(set.clone(), from..range.end)));
+        }
+        out
+    }
+
+    fn chunks(&self) -> &[Arc<Chunk>] {
+        match &self.0 {
+            Picked::Chunks(set, range) => &set.chunks()[range.clone()],
+            Picked::Diff(_) | Picked::Some(_) => &[],
+        }
+    }
+}
+
+fn split_list(resources: Vec<Resource>, form: EntryForm, max: usize) -> Vec<Selection> {
+    let mut out = Vec::new();
+    let (mut run, mut len) = (Vec::new(), 0);
+    for resource in resources {
+        let more = resource.entry_len(form);
+        if len + more > max && !run.is_empty() {
+            out.push(Selection::of(std::mem::take(&mut run)));
+            len = 0;
+        }
+        len += more;
+        run.push(resource);
+    }
+    if !run.is_empty() {
+        out.push(Selection::of(run));
+    }
+    out
 }
 
 /// Copies entries together into pieces of at least [`MIN_PART`]; a large entry goes by itself, uncopied.

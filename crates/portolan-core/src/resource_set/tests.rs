@@ -101,6 +101,20 @@ proptest! {
             ] {
                 prop_assert_eq!(&selection.parts(form).concat(), &expected);
                 prop_assert_eq!(selection.iter().count(), selection.len());
+                prop_assert_eq!(selection.encoded_len(form), expected.len());
+                for max in [1, 300, 5_000, 1_000_000] {
+                    let split = selection.clone().split(form, max);
+                    let bytes: Vec<_> = split.iter().flat_map(|s| s.parts(form)).collect();
+                    prop_assert_eq!(&bytes.concat(), &expected);
+                    for part in &split {
+                        prop_assert!(part.len() == 1 || part.encoded_len(form) <= max);
+                        prop_assert!(!part.is_empty() || expected.is_empty());
+                        for resource in set.iter() {
+                            let there = part.iter().any(|r| r.name() == resource.name());
+                            prop_assert_eq!(part.get(resource.name()).is_some(), there);
+                        }
+                    }
+                }
             }
         }
     }
@@ -182,6 +196,21 @@ fn a_wildcard_leaves_out_what_is_on_demand() {
     let a = set.get("a").unwrap().entry(EntryForm::Sotw);
     assert_eq!(wildcard.parts(EntryForm::Sotw).concat(), a);
     assert!(set.diff_from(&ResourceSet::empty()).touches_on_demand());
+}
+
+#[test]
+fn chunks_that_fit_stay_shared_when_a_selection_is_split() {
+    let set = numbered(10_000);
+    let whole = Selection::wildcard(&set);
+    let shared = whole.parts(EntryForm::Delta);
+    let split = whole.split(EntryForm::Delta, 100_000);
+    assert!(split.len() > 5);
+    let parts: Vec<_> = split
+        .iter()
+        .flat_map(|s| s.parts(EntryForm::Delta))
+        .collect();
+    let addresses = |parts: &[bytes::Bytes]| parts.iter().map(|p| p.as_ptr()).collect::<Vec<_>>();
+    assert_eq!(addresses(&parts), addresses(&shared));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod changes;
 mod full_state;
 mod partial;
+mod split;
 
 use alloc::vec::Vec;
 
@@ -10,6 +11,7 @@ use portolan_core::{Name, ResourceSet, Selection, Snapshot};
 
 use self::changes::Changes;
 use crate::everything;
+use crate::subscription::Subscription;
 use crate::touched::Touched;
 use crate::type_state::TypeState;
 use crate::{Reason, SessionConfig, Variant};
@@ -36,6 +38,23 @@ pub(crate) struct Answer {
     pub(crate) reason: Reason,
     /// What is new or changed for the client among the resources.
     pub(crate) fresh: Selection,
+}
+
+impl Answer {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.removed.is_empty() && self.bodyless.is_empty()
+    }
+
+    /// The answer without what is not subscribed.
+    pub(crate) fn still_wanted(mut self, subscription: &Subscription) -> Self {
+        if !self.resources.iter().all(|r| subscription.covers(r)) {
+            let wanted = self.resources.iter().filter(|r| subscription.covers(r));
+            self.resources = Selection::of(wanted.cloned());
+        }
+        self.removed.retain(|name| subscription.covers_name(name));
+        self.bodyless.retain(|name| subscription.covers_name(name));
+        self
+    }
 }
 
 /// What became of a type in a turn.

@@ -69,7 +69,7 @@ fn whole(set: &ResourceSet) -> Outcome {
     let answer = Answer {
         bodyless: Vec::new(),
         removed: Vec::new(),
-        touched: Touched::Wildcard(set.clone()),
+        touched: Touched::Selected(resources.clone()),
         reason: Reason::Owed,
         fresh: resources.clone(),
         resources,

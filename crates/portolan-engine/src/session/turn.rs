@@ -1,5 +1,6 @@
 //! Answers the types one after the other, in rank order, from one publication.
 
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -16,6 +17,9 @@ use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
 use crate::{Event, Nonce, Reason, Response, Scope, Variant};
 
+/// Most bytes of a response besides its type URL and what it tells: version, nonce, and their keys.
+const HEAD: usize = 256;
+
 /// One round through the types of a stream.
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -27,6 +31,8 @@ pub(super) struct Turn {
     waits: bool,
     /// Whether everything that the stream subscribes has been told.
     told_all: bool,
+    /// What is left of an answer that was too large for one response, and its type.
+    rest: Option<(TypeUrl, VecDeque<Answer>)>,
 }
 
 pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Option<Response> {
@@ -41,9 +47,14 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
                     after: None,
                     waits: false,
                     told_all: true,
+                    rest: None,
                 }
             }
         };
+        if let Some(response) = next_part(session, &mut turn, now) {
+            session.turn = Some(turn);
+            return Some(response);
+        }
         while let Some(at) = turn.advance(session) {
             if let Some(response) = answer(session, at, &mut turn, now) {
                 session.turn = Some(turn);
@@ -140,13 +151,46 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
         answer.resources.iter().for_each(|r| state.known.sent(r));
         answer.removed.iter().for_each(|n| state.known.removed(n));
     }
-    Some(send(session, at, answer, turn, now))
+    let (form, max) = (session.variant.entry_form(), max_payload(session, at));
+    let mut parts = match session.types[at].is_full_state(session.variant) {
+        true => VecDeque::from([answer]),
+        false => {
+            let rule = session.types[at].resource_type.split();
+            answer.split(form, rule, max)
+        }
+    };
+    let first = parts.pop_front()?;
+    turn.rest = Some((session.types[at].url().clone(), parts));
+    Some(send(session, at, first, turn, now))
+}
+
+/// The next part of an answer that was too large for one response, without what the client has given up meanwhile.
+fn next_part(session: &mut Session, turn: &mut Turn, now: Duration) -> Option<Response> {
+    loop {
+        let (url, parts) = turn.rest.as_mut()?;
+        let Some(part) = parts.pop_front() else {
+            turn.rest = None;
+            return None;
+        };
+        let at = session.types.iter().position(|state| state.url() == url)?;
+        let part = part.still_wanted(&session.types[at].subscription);
+        if !part.is_empty() {
+            return Some(send(session, at, part, turn, now));
+        }
+    }
+}
+
+/// Room for an answer in a response that is not to be cut.
+fn max_payload(session: &Session, at: usize) -> usize {
+    let head = session.types[at].url().as_str().len() + HEAD;
+    session.config.max_response().saturating_sub(head)
 }
 
 /// Numbers a response and notes it wherever it counts.
 fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Duration) -> Response {
     session.sent += 1;
     let nonce = Nonce::new(session.sent);
+    tell_oversized(session, at, &answer, nonce);
     let state = &mut session.types[at];
     let type_url = state.url().clone();
     let version = version(session.variant, state, turn.publication.snapshot());
@@ -177,6 +221,17 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         removed: answer.removed,
         generation,
         reason: answer.reason,
+    }
+}
+
+fn tell_oversized(session: &mut Session, at: usize, answer: &Answer, nonce: Nonce) {
+    let len = answer.encoded_len(session.variant.entry_form());
+    if len > max_payload(session, at) {
+        session.events.push_back(Event::Oversized {
+            type_url: session.types[at].url().clone(),
+            nonce,
+            len,
+        });
     }
 }
 

@@ -53,7 +53,7 @@ fn tell_source(stream: &OpenStream, node: &Node, view: &mut dyn View, event: &Ev
     }
 }
 
-/// What an operator should see is a warning; the rest is for who follows a stream. What the client wrote is logged as
+/// What an operator should see is a warning. What the client wrote is logged as
 /// a text, which subscribers escape.
 fn log(event: &Event) {
     match event {
@@ -81,6 +81,25 @@ fn log(event: &Event) {
                 "the type does not exist in this variant"
             );
         }
+        Event::Oversized {
+            type_url,
+            nonce,
+            len,
+        } => {
+            tracing::warn!(
+                type_url = type_url.as_str(),
+                %nonce,
+                len,
+                "a response that cannot be split exceeds the limit"
+            );
+        }
+        other => log_progress(other),
+    }
+}
+
+/// What only who follows a stream wants to see.
+fn log_progress(event: &Event) {
+    match event {
         Event::UnregisteredType { type_url } => {
             tracing::info!(
                 type_url = type_url.as_str(),

@@ -1,0 +1,104 @@
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use portolan_core::{EntryForm, Name, ResponseSplit, Selection};
+
+use super::Answer;
+use crate::touched::Touched;
+
+/// What a name costs besides its letters where it is said to be gone, or has a resource without a body.
+const NAME_OVERHEAD: usize = 16;
+
+impl Answer {
+    /// Length of what the answer adds to a message, in bytes; a little more than it is.
+    pub(crate) fn encoded_len(&self, form: EntryForm) -> usize {
+        let names = self
+            .removed
+            .iter()
+            .chain(&self.bodyless)
+            .chain(&self.bodyless);
+        let names: usize = names.map(|name| name.len() + NAME_OVERHEAD).sum();
+        self.resources.encoded_len(form) + names
+    }
+
+    /// The answer in parts of at most `max` bytes, as far as that is possible. They are one answer still: nothing comes
+    /// between them, and what holds one back holds all.
+    pub(crate) fn split(self, form: EntryForm, rule: ResponseSplit, max: usize) -> VecDeque<Self> {
+        if rule == ResponseSplit::Never || self.encoded_len(form) <= max {
+            return VecDeque::from([self]);
+        }
+        let resources = self.resources.clone().split(form, max).into_iter();
+        let resources = resources.filter(|part| !part.is_empty()).map(|part| Part {
+            resources: part,
+            ..Part::default()
+        });
+        let removed = cut(self.removed, max).into_iter().map(|removed| Part {
+            removed,
+            ..Part::default()
+        });
+        let bodyless = cut(self.bodyless, max / 2)
+            .into_iter()
+            .map(|bodyless| Part {
+                bodyless,
+                ..Part::default()
+            });
+        let parts: Vec<_> = match rule {
+            ResponseSplit::RemovalsFirst => removed.chain(resources).chain(bodyless).collect(),
+            _ => resources.chain(bodyless).chain(removed).collect(),
+        };
+        let (reason, mut fresh) = (self.reason, Some(self.fresh));
+        let answer = |part: Part| Self {
+            touched: part.touched(),
+            resources: part.resources,
+            bodyless: part.bodyless,
+            removed: part.removed,
+            reason,
+            // What new resources refer to is told once.
+            fresh: fresh.take().unwrap_or_else(Selection::none),
+        };
+        parts.into_iter().map(answer).collect()
+    }
+}
+
+struct Part {
+    resources: Selection,
+    bodyless: Vec<Name>,
+    removed: Vec<Name>,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self {
+            resources: Selection::none(),
+            bodyless: Vec::new(),
+            removed: Vec::new(),
+        }
+    }
+}
+
+impl Part {
+    fn touched(&self) -> Touched {
+        match self.removed.is_empty() {
+            true => Touched::Selected(self.resources.clone()),
+            false => Touched::Names(self.removed.clone()),
+        }
+    }
+}
+
+fn cut(names: Vec<Name>, max: usize) -> Vec<Vec<Name>> {
+    let (mut out, mut run, mut len) = (vec![], vec![], 0);
+    for name in names {
+        let more = name.len() + NAME_OVERHEAD;
+        if len + more > max && !run.is_empty() {
+            out.push(core::mem::take(&mut run));
+            len = 0;
+        }
+        len += more;
+        run.push(name);
+    }
+    if !run.is_empty() {
+        out.push(run);
+    }
+    out
+}
