@@ -1,10 +1,15 @@
 use std::sync::Arc;
 
 use portolan_cache::{SnapshotCache, SnapshotCacheWriter};
-use portolan_core::{GroupKey, NodeHash};
+use portolan_core::{GroupKey, NodeHash, SnapshotWriter};
 use portolan_resources::EnvoyReferences;
 use portolan_server::{SessionConfig, XdsServer, XdsServerBuilder};
-use portolan_translator::{GroupWatch, PublishLoop, PublishLoopBuilder, Publisher, Translator};
+use portolan_translator::{
+    DeliveryTracker, GroupWatch, IncrementalTranslator, PublishLoop, PublishLoopBuilder, Publisher,
+    Translator, WatchedGroups,
+};
+
+type Writer<K> = Arc<dyn SnapshotWriter<K>>;
 
 /// A whole control plane on the usual parts: a translator, its publish loop, a snapshot cache, and a server.
 ///
@@ -49,9 +54,27 @@ use portolan_translator::{GroupWatch, PublishLoop, PublishLoopBuilder, Publisher
 ///     Ok(())
 /// }
 /// ```
+///
+/// Who wants to know what became of a change asks for it, by node:
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// use portolan::prelude::*;
+///
+/// # struct Model;
+/// # async fn roll_out(plane: &ControlPlane<Model, String>, model: Model) -> Result<(), Box<dyn std::error::Error>> {
+/// plane.publisher().update(model)?;
+/// let rollout = plane.publisher().wait(WaitScope::all(), Duration::from_secs(10)).await?;
+/// for (_, node, outcome) in rollout.nodes().filter(|(.., outcome)| !outcome.is_accepted()) {
+///     println!("{node}: {outcome}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
-pub struct ControlPlane<M, K: GroupKey> {
-    publisher: Publisher<M, K>,
+pub struct ControlPlane<M, K: GroupKey, D = ()> {
+    publisher: Publisher<M, K, D>,
     snapshots: SnapshotCacheWriter<K>,
     xds: XdsServer,
 }
@@ -73,8 +96,8 @@ impl<M: Send + Sync + 'static, K: GroupKey> ControlPlane<M, K> {
         )
     }
 
-    /// Starts a control plane whose parts are configured: the cache as given, but for its observer, which is the
-    /// publish loop; the loop and the server by functions that are given their builders.
+    /// Starts a control plane whose parts are configured: the cache as given; the loop and the server by functions that
+    /// are given their builders.
     ///
     /// # Panics
     /// Outside a Tokio runtime.
@@ -87,11 +110,66 @@ impl<M: Send + Sync + 'static, K: GroupKey> ControlPlane<M, K> {
     where
         H: NodeHash<Key = K>,
     {
+        let loop_of = |writer, groups| PublishLoop::builder(translator, writer, groups);
+        Self::assemble(cache, loop_of, publish, server)
+    }
+}
+
+impl<M: Send + Sync + 'static, K: GroupKey, D: Send + Sync + 'static> ControlPlane<M, K, D> {
+    /// As [`start`](ControlPlane::start), with a translator that can apply what changed to what a group has.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn start_incremental<H>(
+        node_hash: H,
+        translator: impl IncrementalTranslator<M, K, Detail = D>,
+    ) -> Self
+    where
+        H: NodeHash<Key = K>,
+    {
+        Self::start_incremental_with(
+            SnapshotCache::new(node_hash),
+            translator,
+            |publish| publish,
+            |server| server,
+        )
+    }
+
+    /// As [`start_with`](ControlPlane::start_with), with a translator that can apply what changed to what a group has.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn start_incremental_with<H>(
+        cache: SnapshotCache<H>,
+        translator: impl IncrementalTranslator<M, K, Detail = D>,
+        publish: impl FnOnce(PublishLoopBuilder<M, K, D>) -> PublishLoopBuilder<M, K, D>,
+        server: impl FnOnce(XdsServerBuilder) -> XdsServerBuilder,
+    ) -> Self
+    where
+        H: NodeHash<Key = K>,
+    {
+        let loop_of = |writer, groups| PublishLoop::incremental(translator, writer, groups);
+        Self::assemble(cache, loop_of, publish, server)
+    }
+
+    /// Tells the publish loop of the cache's groups and streams, and the server of the cache.
+    fn assemble<H>(
+        cache: SnapshotCache<H>,
+        loop_of: impl FnOnce(Writer<K>, WatchedGroups<K>) -> PublishLoopBuilder<M, K, D>,
+        publish: impl FnOnce(PublishLoopBuilder<M, K, D>) -> PublishLoopBuilder<M, K, D>,
+        server: impl FnOnce(XdsServerBuilder) -> XdsServerBuilder,
+    ) -> Self
+    where
+        H: NodeHash<Key = K>,
+    {
         let (watch, groups) = GroupWatch::channel();
-        let (snapshots, reader) = cache.with_observer(Arc::new(watch)).split();
-        let writer = Arc::new(snapshots.clone());
-        let (publisher, publish_loop) =
-            publish(PublishLoop::builder(translator, writer, groups)).build();
+        let tracker = Arc::new(DeliveryTracker::new());
+        let (snapshots, reader) = cache
+            .with_observer(Arc::new(watch))
+            .with_delivery_sink(Arc::<DeliveryTracker<K>>::clone(&tracker))
+            .split();
+        let publish_loop = loop_of(Arc::new(snapshots.clone()), groups).with_tracker(tracker);
+        let (publisher, publish_loop) = publish(publish_loop).build();
         publish_loop.spawn();
         let session =
             SessionConfig::default().with_references(Arc::new(EnvoyReferences::default()));
@@ -105,7 +183,7 @@ impl<M: Send + Sync + 'static, K: GroupKey> ControlPlane<M, K> {
 
     /// Where models are handed in.
     #[must_use]
-    pub fn publisher(&self) -> &Publisher<M, K> {
+    pub fn publisher(&self) -> &Publisher<M, K, D> {
         &self.publisher
     }
 

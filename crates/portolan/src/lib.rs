@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`core`] | the vocabulary: resources, snapshots, nodes, and the traits between the parts |
 //! | [`resources`] | Envoy's messages as resources; builders for the usual ones |
-//! | [`translator`] | from your model to published snapshots: debounced, guarded, last good kept |
+//! | [`translator`] | from your model to published snapshots, and to who accepted them: debounced, incremental where you like, guarded, last good kept |
 //! | [`cache`] | a snapshot per group of nodes |
 //! | [`server`] | the gRPC services, callbacks, admission, shutdown |
 //! | [`engine`] | the protocol itself, without I/O |
@@ -21,6 +21,8 @@
 //! | feature | adds |
 //! |---|---|
 //! | `tls-ring`, `tls-aws-lc` | the peer's certificates, from connections that tonic's own TLS accepted |
+//! | `health` | the gRPC health service, tied to readiness |
+//! | `reflection` | the gRPC reflection service, with the schema of the xDS APIs |
 //! | `metrics` | metrics through the `metrics` facade, for the recorder that you install |
 //! | `full-types` | all messages of the xDS APIs; by default only those of a usual configuration |
 
@@ -44,7 +46,9 @@ pub mod prelude {
     };
     pub use portolan_resources::{AddTyped, TypedResource, build};
     pub use portolan_server::{Admission, Callbacks, XdsServer};
-    pub use portolan_translator::{Publisher, Translator};
+    pub use portolan_translator::{
+        Change, IncrementalTranslator, Publisher, Translator, WaitScope,
+    };
 
     pub use crate::ControlPlane;
 }
