@@ -35,6 +35,12 @@
 //!
 //! A publisher only notes that something changed. One task per server, the announcer, wakes the streams concerned.
 //!
+//! # What one can see
+//!
+//! [`XdsServer::status`] tells what each node was sent, accepted and rejected, and which are not on the latest content.
+//! With feature `metrics`, numbers go to the recorder of the `metrics` facade that you install. Each stream is a span of
+//! `tracing`. [`Callbacks`] hear of everything as it happens.
+//!
 //! # What a client may do
 //!
 //! Whatever a client sends, only its own stream ends, and with a status that says why:

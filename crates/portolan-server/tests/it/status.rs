@@ -267,6 +267,21 @@ async fn nodes_come_in_the_order_of_their_ids_and_only_if_they_were_admitted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_fetch_is_not_among_the_streams() {
+    let xds = server(&TestSource::default());
+    let path = "/envoy.service.cluster.v3.ClusterDiscoveryService/FetchClusters";
+    let mut client = Client::open(&xds, path).await;
+    client.send(&clusters("n"));
+    client.half_close();
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(xds.streams(), 1, "it waits for something to be published");
+    assert!(xds.status().node("n").is_none());
+    client.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn observers_find_recorded_what_they_are_told() {
     #[derive(Debug, Default)]
     struct Reader {

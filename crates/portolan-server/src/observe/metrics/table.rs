@@ -93,7 +93,7 @@ pub(super) const NOTICE_TO_RESPONSE: Metric = Metric::histogram(
 pub(super) const NOTICE_TO_SETTLED: Metric = Metric::histogram(
     "portolan_notice_to_settled_seconds",
     &[METHOD, OUTCOME],
-    "from that notice until the stream's last acknowledgement: `accepted`, or `rejecting` some of it",
+    "from the source's notice of a publication until the last acknowledgement on a stream: `accepted`, or `rejecting` some of it",
 );
 
 pub(super) const ALL: [&Metric; 17] = [

@@ -8,6 +8,8 @@ mod entry;
 mod index;
 mod node_status;
 mod progress;
+#[cfg(test)]
+mod tests;
 mod type_status;
 
 use std::sync::Arc;

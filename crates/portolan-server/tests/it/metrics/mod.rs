@@ -118,6 +118,34 @@ async fn gauges_go_back_to_zero_when_streams_end() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_fetch_is_counted_as_a_method_of_its_own() {
+    let recorder = MemoryRecorder::default();
+    let _guard = set_default_local_recorder(&recorder);
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = server(&source);
+    let service = "envoy.service.cluster.v3.ClusterDiscoveryService";
+    let mut client = Client::open(&xds, &format!("/{service}/FetchClusters")).await;
+    client.send(&clusters("n"));
+    client.half_close();
+    client.response().await;
+    client.ended().await;
+    xds.drained().await;
+
+    let labels = format!("service={service},method=fetch");
+    let counters = [
+        format!("portolan_streams_opened_total{{{labels}}}"),
+        format!("portolan_streams_closed_total{{{labels},reason=fetched}}"),
+        "portolan_requests_total{type=CDS,method=fetch}".to_owned(),
+        "portolan_responses_total{type=CDS,method=fetch,reason=owed}".to_owned(),
+    ];
+    for series in &counters {
+        assert_eq!(recorder.counter(series), 1, "{series}");
+    }
+    let streams = format!("portolan_streams{{{labels}}}");
+    assert_eq!(recorder.gauge(&streams), 0.0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_cannot_add_a_label() {
     let recorder = MemoryRecorder::default();
     let _guard = set_default_local_recorder(&recorder);
