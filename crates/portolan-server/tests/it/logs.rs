@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use portolan_core::well_known;
-use portolan_server::{Callbacks, StreamInfo, XdsServer};
+use portolan_server::{Callbacks, SessionConfig, StreamInfo, XdsServer};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::set_default;
@@ -137,6 +137,7 @@ async fn each_line_is_documented() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = XdsServer::builder(Arc::new(source.clone()))
         .with_callbacks(Arc::new(Panics))
+        .with_session(SessionConfig::default().with_max_response(0))
         .build();
     eventful_life(&xds, &source).await;
 
