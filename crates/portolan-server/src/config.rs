@@ -165,7 +165,7 @@ impl XdsServerBuilder {
 
     /// Ends each stream at an age between these two, picked so that streams which began together do not end together
     /// (C-433). Its client comes back, and where a connection is balanced anew, perhaps to another replica: for that the
-    /// connection must end too, see the [crate's documentation](crate). Default: streams may last for ever (C-021).
+    /// connection must end too, see [`XdsServer::transport`]. Default: streams may last for ever (C-021).
     pub fn with_max_stream_age(mut self, ages: RangeInclusive<Duration>) -> Self {
         self.config.max_stream_age = Some(ages);
         self

@@ -1,5 +1,4 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use portolan_core::Source;
@@ -7,9 +6,13 @@ use portolan_engine::SessionConfig;
 use tokio::sync::watch;
 use tonic::service::Routes;
 use tonic::transport::Server;
+#[cfg(feature = "health")]
+use tonic_health::pb::health_server::HealthServer;
 
 use crate::announcer::Announcer;
 use crate::config::Config;
+#[cfg(feature = "health")]
+use crate::health::ServerHealth;
 use crate::observe::Observatory;
 use crate::service::{self, Ads, DiscoveryService, ServiceKind};
 use crate::shutdown::Drain;
@@ -37,7 +40,7 @@ pub(crate) struct Shared {
     pub(crate) unsettled: UnsettledNodes,
     pub(crate) observatory: Observatory,
     pub(crate) announcer: Announcer,
-    ready: AtomicBool,
+    condition: watch::Sender<Condition>,
     streams: Arc<watch::Sender<usize>>,
 }
 
@@ -62,7 +65,7 @@ impl XdsServer {
             drain: Drain::new(),
             unsettled: UnsettledNodes::default(),
             announcer: Announcer::default(),
-            ready: AtomicBool::new(ready),
+            condition: watch::Sender::new(Condition::of(ready)),
             streams: Arc::new(watch::Sender::new(0)),
         }))
     }
@@ -130,6 +133,15 @@ impl XdsServer {
         tuned(ages.map(|ages| *ages.start()))
     }
 
+    /// The gRPC health service: `SERVING` while the server is [ready](Self::set_ready), for the server as a whole and
+    /// for each service of the protocol, and `NOT_SERVING` from the moment it drains. Watches then end, so that they do
+    /// not keep a tonic server from shutting down, as those of a service of its own would.
+    #[cfg(feature = "health")]
+    #[must_use]
+    pub fn health(&self) -> HealthServer<ServerHealth> {
+        crate::health::service(self.0.condition.subscribe())
+    }
+
     /// Number of open streams, calls of `Fetch` methods that wait for their answer included.
     #[must_use]
     pub fn streams(&self) -> usize {
@@ -148,7 +160,13 @@ impl XdsServer {
     /// A client whose group was not published yet waits without this. Use it where a server must not accept clients
     /// at all before its sources have loaded (C-438).
     pub fn set_ready(&self, on: bool) {
-        self.0.ready.store(on, Ordering::Release);
+        self.0.condition.send_if_modified(|condition| {
+            let goes_on = *condition != Condition::Draining;
+            if goes_on {
+                *condition = Condition::of(on);
+            }
+            goes_on
+        });
     }
 
     /// Ends all streams now and refuses new ones for good. Each is first sent what it is owed, for at most five
@@ -164,6 +182,7 @@ impl XdsServer {
     /// which the clients turn are not asked for everything at once. Calling it again, or [`drain`](Self::drain),
     /// starts another window for the streams that are left.
     pub fn drain_within(&self, window: Duration) {
+        self.0.condition.send_replace(Condition::Draining);
         self.0.drain.start(window);
     }
 
@@ -217,11 +236,10 @@ impl XdsServer {
 impl Shared {
     /// A place for one more stream, unless the server takes none.
     pub(crate) fn take_place(&self) -> Result<Place, Rejection> {
-        if self.drain.has_started() {
-            return Err(Rejection::Draining);
-        }
-        if !self.ready.load(Ordering::Acquire) {
-            return Err(Rejection::NotReady);
+        match *self.condition.borrow() {
+            Condition::Ready => {}
+            Condition::NotReady => return Err(Rejection::NotReady),
+            Condition::Draining => return Err(Rejection::Draining),
         }
         let max = self.config.max_streams;
         let taken = self.streams.send_if_modified(|streams| {
@@ -234,6 +252,24 @@ impl Shared {
         }
         self.announcer.ensure_running(&self.source);
         Ok(Place(Arc::clone(&self.streams)))
+    }
+}
+
+/// Whether a server takes new streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    NotReady,
+    Ready,
+    /// For good.
+    Draining,
+}
+
+impl Condition {
+    const fn of(ready: bool) -> Self {
+        match ready {
+            true => Self::Ready,
+            false => Self::NotReady,
+        }
     }
 }
 

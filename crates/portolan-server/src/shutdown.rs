@@ -28,10 +28,6 @@ impl Drain {
         self.0.send_replace(Some(Window { start, length }));
     }
 
-    pub(crate) fn has_started(&self) -> bool {
-        self.0.borrow().is_some()
-    }
-
     pub(crate) fn watch(&self, stream: u64) -> DrainWatch {
         DrainWatch {
             window: self.0.subscribe(),

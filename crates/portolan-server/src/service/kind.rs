@@ -112,6 +112,10 @@ macro_rules! kinds {
             }
         )*
 
+        /// The names of the services of the protocol.
+        #[cfg(any(feature = "health", feature = "reflection"))]
+        pub(crate) const NAMES: &[&str] = &[$($kind::NAME),*];
+
         /// All services of the protocol.
         pub(crate) fn all(server: &crate::XdsServer) -> tonic::service::Routes {
             let mut routes = tonic::service::Routes::builder();

@@ -37,6 +37,8 @@ use tonic::body::Body;
 use tonic::server::NamedService;
 use tower_service::Service;
 
+#[cfg(any(feature = "health", feature = "reflection"))]
+pub(crate) use self::kind::NAMES;
 pub use self::kind::{
     Ads, Cds, Ecds, Eds, Lds, Leds, Method, Rds, Rls, Rtds, Sds, ServiceKind, Srds, Vhds,
 };

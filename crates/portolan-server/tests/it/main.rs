@@ -8,13 +8,16 @@
 mod admission;
 mod client;
 mod fetch;
+mod health;
 mod lifecycle;
 mod logs;
 mod loopback;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod mtls;
 mod observers;
 mod patience;
+mod reflection;
 mod requests;
 mod responses;
 mod schema;
