@@ -62,7 +62,7 @@ fn callbacks_and_admission() {
             "edge-1: admitted to envoy.service.discovery.v3.AggregatedDiscoveryService",
             "edge-1: accepted 1",
             "edge-1: rejected 2: search is down",
-            "edge-1: closed: ",
+            "the client is told: no node \"edge-1\"; register it first",
             "rejections: 1",
         ],
         &[
@@ -70,11 +70,44 @@ fn callbacks_and_admission() {
             "edge-1: sent +1 -0",
             "edge-1: sent +1 -0",
             "edge-1: sent +0 -1",
-            "edge-1: closed: ",
+            "edge-1: closed: not admitted: ",
         ],
     ] {
         in_order(&lines, order);
     }
+}
+
+#[test]
+fn incremental_translator() {
+    shows(
+        env!("CARGO_BIN_EXE_incremental_translator"),
+        &[
+            "translating all of 1000 services",
+            "the client was sent 1000 clusters, and that 0 are gone",
+            "translating 1 of 1000 services",
+            "the client was sent 1 clusters, and that 0 are gone",
+            "translating 1 of 999 services",
+            "the client was sent 0 clusters, and that 1 are gone",
+            "translating all of 999 services",
+            "proxy-1: unchanged",
+        ],
+    );
+}
+
+#[test]
+fn wait_for_acks() {
+    shows(
+        env!("CARGO_BIN_EXE_wait_for_acks"),
+        &[
+            "accepted by all: false",
+            "  accepting: accepted",
+            "  rejecting: rejected: envoy.config.cluster.v3.Cluster: no room for search",
+            "accepted by all: false",
+            "  accepting: accepted",
+            "  rejecting: rejected",
+            "  silent: pending",
+        ],
+    );
 }
 
 #[test]
@@ -102,6 +135,26 @@ fn embed_in_axum() {
     let answer = http(address, "GET /elsewhere");
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
 
+    program.interrupt();
+}
+
+#[test]
+fn metrics_prometheus() {
+    let mut program = Program::start(env!("CARGO_BIN_EXE_metrics_prometheus"), ["127.0.0.1:0"]);
+    let serving = program.expect("serving on ");
+    program.expect("proxy-1: rejected: ");
+    let page = http(serving.rsplit_once(' ').unwrap().1, "GET /metrics");
+    for sample in [
+        "portolan_streams{service=\"envoy.service.discovery.v3.AggregatedDiscoveryService\",method=\"delta\"} 1",
+        "portolan_acks_total{type=\"CDS\",method=\"delta\"} 1",
+        "portolan_nacks_total{type=\"CDS\",method=\"delta\"} 1",
+        "portolan_rejecting_streams{method=\"delta\"} 1",
+    ] {
+        assert!(
+            page.lines().any(|line| line == sample),
+            "no {sample} in:\n{page}"
+        );
+    }
     program.interrupt();
 }
 

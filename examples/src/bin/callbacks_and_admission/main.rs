@@ -5,21 +5,25 @@
 //! ```
 //!
 //! A client that the inventory does not have is refused. One that it has is served: it accepts what it is sent first,
-//! rejects what it is sent then, and is sent a correction. One observer prints all of it, the other counts rejections.
+//! rejects what it is sent then, and is sent a correction. Before it answers that, the inventory forgets it, and the
+//! stream is ended. One observer prints all of it, the other counts rejections.
+
+mod observers;
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use portolan::core::well_known::CLUSTER;
 use portolan::prelude::*;
-use portolan::server::{AdmissionRequest, BoxFuture, CloseReason, Event, ResponseInfo, StreamInfo};
+use portolan::server::{AdmissionRequest, BoxFuture};
 use portolan_examples::{DemoClient, node};
 use tokio::net::TcpListener;
 use tokio::sync::RwLock;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
+
+use crate::observers::{Print, Rejections};
 
 /// The nodes that are known. Asynchronous, as asking a database would be.
 #[derive(Debug)]
@@ -35,50 +39,6 @@ impl Admission for Inventory {
                 ))),
             }
         })
-    }
-}
-
-/// Prints what happens. Every method may be left out.
-#[derive(Debug)]
-struct Print;
-
-impl Callbacks for Print {
-    fn stream_admitted(&self, stream: &StreamInfo) {
-        println!("{}: admitted to {}", id(stream), stream.service());
-    }
-
-    fn response(&self, stream: &StreamInfo, response: &ResponseInfo<'_>) {
-        let (added, removed) = (response.resources(), response.removed());
-        println!("{}: sent +{added} -{removed}", id(stream));
-    }
-
-    fn event(&self, stream: &StreamInfo, event: &Event) {
-        match event {
-            Event::Acked { nonce, .. } => println!("{}: accepted {nonce}", id(stream)),
-            Event::Nacked { nonce, message, .. } => {
-                println!("{}: rejected {nonce}: {message}", id(stream));
-            }
-            _ => {}
-        }
-    }
-
-    fn stream_closed(&self, stream: &StreamInfo, reason: &CloseReason) {
-        println!("{}: closed: {reason}", id(stream));
-    }
-}
-
-fn id(stream: &StreamInfo) -> &str {
-    stream.node().map_or("unknown", |node| node.id())
-}
-
-/// Another observer beside it.
-#[derive(Debug, Default)]
-struct Rejections(AtomicU64);
-
-impl Callbacks for Rejections {
-    fn event(&self, _: &StreamInfo, event: &Event) {
-        let rejected = matches!(event, Event::Nacked { .. });
-        self.0.fetch_add(rejected.into(), Ordering::Relaxed);
     }
 }
 
@@ -111,7 +71,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         |publish| publish,
         |server| {
             server
-                .with_admission(inventory)
+                .with_admission(Arc::<Inventory>::clone(&inventory))
+                .with_admission_per_request(true)
                 .with_callbacks(Arc::new(Print))
                 .with_callbacks(Arc::<Rejections>::clone(&rejections))
         },
@@ -139,10 +100,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         client.reject(&response, "search is down").await;
     }
     publisher.update(vec!["cart"])?;
-    client.next().await?;
-
-    drop((stranger, client));
+    if let Some(response) = client.next().await? {
+        inventory.0.write().await.clear();
+        client.accept(&response).await;
+    }
+    if let Err(status) = client.next().await {
+        println!("the client is told: {}", status.message());
+    }
     plane.xds().drained().await;
-    println!("rejections: {}", rejections.0.load(Ordering::Relaxed));
+    println!("rejections: {}", rejections.count());
     Ok(())
 }
