@@ -8,18 +8,17 @@
 //! role and region are one group, which is translated once. The last client says neither, and is told what to set.
 
 use std::error::Error;
+use std::future::pending;
 use std::net::SocketAddr;
 
 use portolan::core::node_hash::{NodeCluster, NodeLocality, NodeMetadata};
 use portolan::core::well_known::CLUSTER;
 use portolan::prelude::*;
+use portolan::server::transport::Incoming;
 use portolan::types::envoy::config::core::v3 as wire;
 use portolan::types::prost_types::{Struct, Value, value::Kind};
 use portolan_examples::DemoClient;
-use tokio::net::TcpListener;
 use tonic::Status;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 /// The name of a group: any type that can be the key of a map.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,10 +65,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let plane = ControlPlane::start(by_fleet(), PerFleet);
     plane.publisher().update(Hosts(vec!["cart", "search"]))?;
 
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    let server = Server::builder().add_routes(plane.xds().routes());
-    tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+    let incoming = Incoming::bind("127.0.0.1:0".parse()?)?;
+    let address = incoming.local_addr()?;
+    tokio::spawn(plane.xds().serve(incoming).until(pending()));
 
     for node in [
         node("n1", "", "eu", Some("ingress")),

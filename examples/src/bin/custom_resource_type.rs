@@ -7,17 +7,16 @@
 //! A client subscribes to all flags, is sent them, then the one that changes and the name of the one that goes.
 
 use std::error::Error;
+use std::future::pending;
 use std::net::SocketAddr;
 
 use portolan::core::node_hash::Constant;
 use portolan::core::{ResourceType, ResourceTypes, TypeUrl};
 use portolan::prelude::*;
 use portolan::server::SessionConfig;
+use portolan::server::transport::Incoming;
 use portolan_examples::{DemoClient, node};
 use prost::Message;
-use tokio::net::TcpListener;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 /// The type: a protobuf message. One that `prost-build` makes of a `.proto` file is as good.
 #[derive(Clone, PartialEq, Message)]
@@ -69,10 +68,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         |server| server.with_session(SessionConfig::default().with_types(types)),
     );
 
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    let server = Server::builder().add_routes(plane.xds().routes());
-    tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+    let incoming = Incoming::bind("127.0.0.1:0".parse()?)?;
+    let address = incoming.local_addr()?;
+    tokio::spawn(plane.xds().serve(incoming).until(pending()));
 
     follow(address, plane.publisher()).await
 }

@@ -9,17 +9,16 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::future::pending;
 use std::net::SocketAddr;
 
 use portolan::core::well_known::CLUSTER;
 use portolan::prelude::*;
+use portolan::server::transport::Incoming;
 use portolan::translator::{Change, IncrementalTranslator};
 use portolan::types::envoy::config::cluster::v3::Cluster;
 use portolan_examples::{DemoClient, node};
-use tokio::net::TcpListener;
 use tonic::Status;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 /// The model: where each service is.
 type Services = BTreeMap<String, SocketAddr>;
@@ -77,10 +76,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let plane = ControlPlane::start_incremental(NodeId::default(), ClusterPerService);
     let publisher = plane.publisher();
 
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    let server = Server::builder().add_routes(plane.xds().routes());
-    tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+    let incoming = Incoming::bind("127.0.0.1:0".parse()?)?;
+    let address = incoming.local_addr()?;
+    tokio::spawn(plane.xds().serve(incoming).until(pending()));
     let mut client = DemoClient::connect(address, node("proxy-1")).await?;
     client.subscribe(&CLUSTER, &["*"]).await;
 

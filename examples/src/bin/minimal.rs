@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use portolan::prelude::*;
+use portolan::server::transport::Incoming;
 
 /// The model: who answers at the moment.
 struct Backends(Vec<SocketAddr>);
@@ -48,12 +49,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     });
 
-    let xds = plane.xds();
-    let interrupted = async { drop(tokio::signal::ctrl_c().await) };
+    let incoming = Incoming::bind("127.0.0.1:18000".parse()?)?;
     println!("serving on 127.0.0.1:18000; give Envoy a bootstrap as the quickstart prints it");
-    tonic::transport::Server::builder()
-        .add_routes(xds.routes())
-        .serve_with_shutdown("127.0.0.1:18000".parse()?, xds.drain_after(interrupted))
-        .await?;
+    let interrupted = async { drop(tokio::signal::ctrl_c().await) };
+    plane.xds().serve(incoming).until(interrupted).await?;
     Ok(())
 }

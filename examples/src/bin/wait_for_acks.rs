@@ -8,18 +8,17 @@
 //! silent. A wait for the first two ends when both have answered, a wait for all when the time is up.
 
 use std::error::Error;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use portolan::core::node_hash::Constant;
 use portolan::core::well_known::CLUSTER;
 use portolan::prelude::*;
+use portolan::server::transport::Incoming;
 use portolan::translator::{Rollout, WaitScope};
 use portolan_examples::{DemoClient, node};
-use tokio::net::TcpListener;
 use tonic::Status;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 /// All proxies are one group.
 type Group = &'static str;
@@ -49,10 +48,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let publisher = plane.publisher();
     publisher.update(vec!["cart"])?;
 
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    let server = Server::builder().add_routes(plane.xds().routes());
-    tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+    let incoming = Incoming::bind("127.0.0.1:0".parse()?)?;
+    let address = incoming.local_addr()?;
+    tokio::spawn(plane.xds().serve(incoming).until(pending()));
     for id in ["accepting", "rejecting", "silent"] {
         let proxy = with_first_configuration(address, id).await?;
         tokio::spawn(answer_as(id, proxy));

@@ -12,16 +12,15 @@ mod observers;
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::future::pending;
 use std::sync::Arc;
 
 use portolan::core::well_known::CLUSTER;
 use portolan::prelude::*;
+use portolan::server::transport::Incoming;
 use portolan::server::{AdmissionRequest, BoxFuture};
 use portolan_examples::{DemoClient, node};
-use tokio::net::TcpListener;
 use tokio::sync::RwLock;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 use crate::observers::{Print, Rejections};
 
@@ -79,10 +78,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     let publisher = plane.publisher();
     publisher.update(vec!["cart"])?;
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    let server = Server::builder().add_routes(plane.xds().routes());
-    tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
+    let incoming = Incoming::bind("127.0.0.1:0".parse()?)?;
+    let address = incoming.local_addr()?;
+    tokio::spawn(plane.xds().serve(incoming).until(pending()));
 
     let mut stranger = DemoClient::connect(address, node("edge-2")).await?;
     stranger.subscribe(&CLUSTER, &["*"]).await;

@@ -11,16 +11,17 @@
 mod authority;
 
 use std::error::Error;
+use std::future::pending;
 use std::sync::Arc;
 
 use portolan::core::well_known::CLUSTER;
 use portolan::prelude::*;
+use portolan::server::transport::Incoming;
 use portolan::server::{AdmissionRequest, BoxFuture};
 use portolan_examples::{DemoClient, node};
 use rcgen::SanType;
-use tokio::net::TcpListener;
-use tonic::transport::server::{TcpConnectInfo, TcpIncoming, TlsConnectInfo};
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint, Server, ServerTlsConfig};
+use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint, ServerTlsConfig};
 use webpki::EndEntityCert;
 
 use crate::authority::Authority;
@@ -30,16 +31,22 @@ const PROXIES: &str = "spiffe://example.org/proxy/";
 
 /// Who a client is: the one URI in its certificate, which tonic has verified by then.
 fn peer(extensions: &http::Extensions) -> Peer {
-    let connection = extensions.get::<TlsConnectInfo<TcpConnectInfo>>();
-    let chain = connection.and_then(|connection| connection.peer_certs());
+    let Some(connection) = extensions.get::<TlsConnectInfo<TcpConnectInfo>>() else {
+        return Peer::unknown();
+    };
+    let address = connection.get_ref().remote_addr();
+    let peer = address.map_or_else(Peer::unknown, |address| {
+        Peer::unknown().with_address(address)
+    });
+    let chain = connection.peer_certs();
     let certificate = chain.as_ref().and_then(|chain| chain.first());
     let Some(Ok(certificate)) = certificate.map(EndEntityCert::try_from) else {
-        return Peer::unknown();
+        return peer;
     };
     let mut names = certificate.valid_uri_names();
     match (names.next(), names.next()) {
-        (Some(name), None) => Peer::unknown().with_identity(name),
-        _ => Peer::unknown(),
+        (Some(name), None) => peer.with_identity(name),
+        _ => peer,
     }
 }
 
@@ -91,12 +98,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let tls = ServerTlsConfig::new()
         .identity(authority.issue(SanType::DnsName("localhost".try_into()?))?)
         .client_ca_root(authority.certificate());
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let server = format!("https://{}", listener.local_addr()?);
-    let routes = Server::builder()
-        .tls_config(tls)?
-        .add_routes(plane.xds().routes());
-    tokio::spawn(routes.serve_with_incoming(TcpIncoming::from(listener)));
+    let transport = plane.xds().transport().tls_config(tls)?;
+    let incoming = Incoming::bind("127.0.0.1:0".parse()?)?;
+    let server = format!("https://{}", incoming.local_addr()?);
+    let serve = plane.xds().serve(incoming).with_transport(transport);
+    tokio::spawn(serve.until(pending()));
 
     for (is, says) in [("edge-1", "edge-1"), ("edge-2", "edge-1")] {
         let name = SanType::URI(format!("{PROXIES}{is}").try_into()?);

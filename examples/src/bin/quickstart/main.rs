@@ -20,9 +20,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use portolan::prelude::*;
-use tokio::net::TcpListener;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
+use portolan::server::transport::Incoming;
 
 use crate::report::Report;
 use crate::services::Services;
@@ -65,8 +63,8 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
     if args.backends {
         backends::start(&services).await?;
     }
-    let listener = TcpListener::bind(args.listen).await?;
-    let address = listener.local_addr()?;
+    let incoming = Incoming::bind(args.listen)?;
+    let address = incoming.local_addr()?;
     let plane = start_control_plane();
     describe(&services);
     plane.publisher().update(services)?;
@@ -86,16 +84,8 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
     }
     tokio::spawn(follow(args.config, plane.publisher().clone()));
 
-    let xds = plane.xds();
     let interrupted = async { drop(tokio::signal::ctrl_c().await) };
-    Server::builder()
-        .http2_keepalive_interval(Some(std::time::Duration::from_secs(30)))
-        .add_routes(xds.routes())
-        .serve_with_incoming_shutdown(
-            TcpIncoming::from(listener).with_nodelay(Some(true)),
-            xds.drain_after(interrupted),
-        )
-        .await?;
+    plane.xds().serve(incoming).until(interrupted).await?;
     drop(envoy);
     println!("stopped");
     Ok(())
