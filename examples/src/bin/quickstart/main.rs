@@ -67,7 +67,7 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
     let address = incoming.local_addr()?;
     let plane = start_control_plane();
     describe(&services);
-    plane.publisher().update(services)?;
+    plane.publisher().update(services.clone())?;
     println!("serving xDS on {address}");
 
     let bootstrap = bootstrap::yaml(address);
@@ -82,7 +82,7 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
     if args.demo_client {
         tokio::spawn(demo_client::run(address));
     }
-    tokio::spawn(follow(args.config, plane.publisher().clone()));
+    tokio::spawn(follow(args.config, services, plane.publisher().clone()));
 
     let interrupted = async { drop(tokio::signal::ctrl_c().await) };
     plane.xds().serve(incoming).until(interrupted).await?;
@@ -101,8 +101,9 @@ fn start_control_plane() -> ControlPlane<Services, String> {
     )
 }
 
-/// Publishes the file whenever it changes. A file that makes no sense is reported, and what was last served stays.
-async fn follow(path: PathBuf, publisher: Publisher<Services, String>) {
+/// Publishes the file whenever it differs from what is served. A file that makes no sense is reported, and what was
+/// last served stays.
+async fn follow(path: PathBuf, served: Services, publisher: Publisher<Services, String>) {
     let watch = match FileWatch::new(&path) {
         Ok(watch) => watch,
         Err(error) => {
@@ -113,25 +114,25 @@ async fn follow(path: PathBuf, publisher: Publisher<Services, String>) {
             return;
         }
     };
-    // An editor may write more than once for one save.
-    let mut last = Services::read(&path);
+    let mut last = Ok(served);
     loop {
-        watch.changed().await;
+        // Read before the first wait, for it may have changed before it was watched; and an editor may write more than
+        // once for one save.
         let read = read_settled(&path).await;
-        if read == last {
-            continue;
-        }
-        match &read {
-            Ok(services) => {
-                println!("{} changed", path.display());
-                describe(services);
-                if publisher.update(services.clone()).is_err() {
-                    return;
+        if read != last {
+            match &read {
+                Ok(services) => {
+                    println!("{} changed", path.display());
+                    describe(services);
+                    if publisher.update(services.clone()).is_err() {
+                        return;
+                    }
                 }
+                Err(problem) => eprintln!("refused, what was served before stays: {problem}"),
             }
-            Err(problem) => eprintln!("refused, what was served before stays: {problem}"),
+            last = read;
         }
-        last = read;
+        watch.changed().await;
     }
 }
 
