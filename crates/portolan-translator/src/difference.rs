@@ -297,7 +297,9 @@ mod tests {
         let old = snapshot(&[(&CLUSTER, "a", "1")]);
         let again = snapshot(&[(&CLUSTER, "a", "1")]);
         assert!(texts(Some(&old), &again).is_empty());
-        assert!(texts(None, &Snapshot::empty()).is_empty());
+        let mut labelled = Snapshot::builder();
+        labelled.label(CLUSTER, "v1");
+        assert!(texts(None, &labelled.build()).is_empty());
         let mut partial = Snapshot::builder();
         partial.only([ENDPOINT]);
         assert!(texts(Some(&old), &partial.build()).is_empty());

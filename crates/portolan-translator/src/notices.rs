@@ -171,14 +171,17 @@ mod tests {
     #[test]
     fn too_many_details_are_as_good_as_none() {
         let mut notices = Notices::new();
-        for number in 1..=3 {
-            let change = Change::endpoints().in_groups(["a"]).with_detail(number);
+        let endpoints = |number| Change::endpoints().with_detail(number);
+        notices.add(endpoints(1), revision(1), 2);
+        for number in 2..=3 {
+            let change = endpoints(number).in_groups(["a"]);
             notices.add(change, revision(number), 2);
         }
         assert!(notices.details.is_empty());
-        let vague = notices.named["a"].vague;
-        assert_eq!(vague[Lane::Endpoints as usize], revision(3));
-        assert_eq!(vague[Lane::Config as usize], Revision::NONE);
+        for (marks, newest) in [(notices.everyone, 1), (notices.named["a"], 3)] {
+            assert_eq!(marks.vague[Lane::Endpoints as usize], revision(newest));
+            assert_eq!(marks.vague[Lane::Config as usize], Revision::NONE);
+        }
     }
 
     #[test]

@@ -216,7 +216,7 @@ mod tests {
     use portolan_core::{Generation, Published, Resource, SnapshotBuilder};
 
     use super::*;
-    use crate::translator::Incremental;
+    use crate::translator::{Full, Incremental};
     use crate::{IncrementalTranslator, Translator};
 
     /// Has what was set last.
@@ -276,18 +276,22 @@ mod tests {
         }
     }
 
-    /// What it allocates to change one of so many resources, gates and report included.
-    fn cost(resources: usize) -> (u64, u64) {
-        let slot = Arc::new(Slot::default());
-        let stages = Stages {
-            translator: Box::new(Incremental(Numbered)),
+    fn stages<M, D>(translator: Box<dyn Form<M, u8, D>>, slot: Arc<Slot>) -> Stages<M, u8, D> {
+        Stages {
+            translator,
             endpoints: None,
-            writer: slot.clone(),
+            writer: slot,
             checks_bodies: true,
             mass_deletion_guard: Some(MassDeletionGuard::default()),
             gates: Vec::new(),
             reported_names: 16,
-        };
+        }
+    }
+
+    /// What it allocates to change one of so many resources, gates and report included.
+    fn cost(resources: usize) -> (u64, u64) {
+        let slot = Arc::new(Slot::default());
+        let stages = stages(Box::new(Incremental(Numbered)), slot.clone());
         let run = |work, shown| {
             let asks_guard = AsksGuard::Yes;
             let assignment = Assignment {
@@ -321,6 +325,68 @@ mod tests {
                 .is_some_and(|r| !r.body().is_empty())
         );
         (info.count_total, info.bytes_total)
+    }
+
+    /// Shows the model as the label of a type, and as the time to live of a cluster.
+    #[derive(Debug)]
+    struct Decorated;
+
+    impl Translator<u8, u8> for Decorated {
+        type Error = BoxError;
+
+        fn translate(&self, model: &u8, _: &u8, out: &mut SnapshotBuilder) -> Result<(), BoxError> {
+            let ttl = Duration::from_secs(u64::from(*model / 2));
+            out.insert(Resource::builder(CLUSTER, "a", Vec::new()).ttl(ttl))?;
+            out.label(CLUSTER, format!("v{model}"));
+            Ok(())
+        }
+    }
+
+    #[derive(Debug)]
+    struct Never;
+
+    impl Gate<u8> for Never {
+        fn check(&self, _: &Proposal<'_, u8>) -> Result<(), GateRefusal> {
+            Err(GateRefusal::new("never"))
+        }
+    }
+
+    #[test]
+    fn what_decorates_is_stored_without_asking_gates() {
+        let slot = Arc::new(Slot::default());
+        let translator = Box::new(Full(Decorated));
+        let stages = Stages::<u8, u8, ()> {
+            gates: vec![Box::new(Never)],
+            ..stages(translator, slot.clone())
+        };
+        let run = |model: u8, shown| {
+            let assignment = Assignment {
+                work: Work::Everything,
+                shown,
+                asks_guard: AsksGuard::Yes,
+            };
+            stages.run(&model, &0, &assignment, &Progress::default())
+        };
+        assert!(matches!(run(1, None).judgement, Judgement::Refused(_)));
+        let mut first = Snapshot::builder();
+        Decorated.translate(&1, &0, &mut first).unwrap();
+        let first = first.build();
+        let shown = Some(Shown {
+            generation: Generation::default().next(),
+            value: [first.id(); 2],
+        });
+        let _ = slot.set(&0, first);
+        assert!(matches!(run(1, shown).judgement, Judgement::Unchanged(_)));
+        for (model, label, ttl) in [(0, "v0", 0), (3, "v3", 1)] {
+            let verdict = run(model, shown);
+            assert!(verdict.diff.is_empty());
+            let Judgement::Publish { next, .. } = verdict.judgement else {
+                panic!("{:?}", verdict.judgement);
+            };
+            assert_eq!(next.version_info(&CLUSTER), label);
+            let cluster = next.lookup(&CLUSTER, "a").present().unwrap();
+            assert_eq!(cluster.ttl(), Some(Duration::from_secs(ttl)));
+        }
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::queue::{Class, Place, Queue};
@@ -115,20 +116,18 @@ impl<D> Group<D> {
         if has_nothing || self.failed || unknown(Lane::Config) {
             return Work::Everything;
         }
-        let details = self.details.iter();
-        let new = details.filter(|detail| detail.revision > self.current);
         if unknown(Lane::Endpoints) {
-            let endpoints_alone = new.clone().all(|detail| detail.lane == Lane::Endpoints);
-            return match endpoints_alone {
+            let is_of_endpoints = |detail: &Detail<D>| detail.lane == Lane::Endpoints;
+            return match self.details.iter().all(is_of_endpoints) {
                 true => Work::Endpoints,
                 false => Work::Everything,
             };
         }
-        let said: Vec<_> = new.map(|detail| detail.said.clone()).collect();
-        match said.is_empty() {
-            true => Work::Everything,
-            false => Work::Details(said),
+        if self.details.is_empty() {
+            return Work::Everything;
         }
+        let said = self.details.iter().map(|detail| Arc::clone(&detail.said));
+        Work::Details(said.collect())
     }
 
     pub(super) fn finish(

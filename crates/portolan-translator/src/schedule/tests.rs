@@ -285,6 +285,14 @@ fn a_group_is_given_what_was_said_of_changes_since_its_publication() {
 }
 
 #[test]
+fn a_group_that_has_nothing_is_given_everything_whatever_is_said() {
+    let mut schedule = schedule(0, &["a"]);
+    change(&mut schedule, 1, Change::config().with_detail(10));
+    schedule.release(at(0));
+    assert_eq!(work(&mut schedule), "everything");
+}
+
+#[test]
 fn what_is_said_during_a_turn_is_for_the_next() {
     let mut schedule = schedule(1, &["a"]);
     work_off(&mut schedule);
