@@ -1,6 +1,6 @@
 //! A call of a `Fetch` method: one request, and one answer from what there is.
 
-use portolan_core::View;
+use portolan_core::{Settlement, View};
 use portolan_engine::{Fetch, Request, Response};
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ async fn answer(stream: &mut OpenStream, opened: Opened) -> Result<(), CloseReas
 /// that nothing changed.
 async fn newest(
     stream: &mut OpenStream,
-    view: Box<dyn View>,
+    mut view: Box<dyn View>,
     fetch: &Fetch,
 ) -> Result<Response, CloseReason> {
     let deadline = Instant::now().checked_add(stream.server.config.fetch_hold);
@@ -54,6 +54,10 @@ async fn newest(
         stream.signal.take(Flag::Changed);
         let answer = view.load().and_then(|published| fetch.answer(&published));
         let due = deadline.is_some_and(|deadline| deadline <= Instant::now());
+        if let Some(held) = answer.as_ref().filter(|answer| fetch.has(answer)) {
+            // To come back with a version is all that a client does to accept it.
+            view.settled(Settlement::new(held.generation, false));
+        }
         match answer {
             Some(answer) if due || !fetch.has(&answer) => return Ok(answer),
             None if due => return Err(CloseReason::NothingPublished),

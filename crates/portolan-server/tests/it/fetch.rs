@@ -58,6 +58,20 @@ fn endpoints(names: &[&str], version: &str) -> DiscoveryRequest {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_client_that_comes_back_with_a_version_has_settled_on_it() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = server(&source);
+    let version = fetch(&xds, CLUSTERS, &clusters("n")).await.version_info;
+    assert_eq!(source.state().settled, []);
+    fetch(&xds, CLUSTERS, &having(&version)).await;
+    let settled = std::mem::take(&mut source.state().settled);
+    assert!(!settled.is_empty() && settled.iter().all(|generation| *generation == 1));
+    source.publish(&[("a", b"2")]);
+    fetch(&xds, CLUSTERS, &having(&version)).await;
+    assert_eq!(source.state().settled, []);
+}
+
 /// C-405
 #[tokio::test(start_paused = true)]
 async fn what_is_published_is_answered_at_once() {

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use portolan_core::{
     Announced, Delivery, DeliveryOutcome, Interest, Node, Peer, Publication, Refusal, Resource,
-    Snapshot, Source, TypeUrl, View, well_known,
+    Settlement, Snapshot, Source, TypeUrl, View, well_known,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct State {
     pub(crate) panics: bool,
     /// What views were told, in order.
     pub(crate) told: Vec<String>,
+    /// The publications that views settled on, in order.
+    pub(crate) settled: Vec<u64>,
     pub(crate) opened: u64,
     views: BTreeMap<u64, Waker>,
     to_wake: Vec<Waker>,
@@ -124,6 +126,11 @@ impl View for TestView {
         };
         let told = format!("{} {outcome}", delivery.generation.get());
         self.source.state().told.push(told);
+    }
+
+    fn settled(&mut self, settlement: Settlement) {
+        let generation = settlement.generation().get();
+        self.source.state().settled.push(generation);
     }
 }
 
