@@ -13,6 +13,8 @@ use crate::{CloseReason, StreamInfo, TurnInfo};
 /// Methods are called from the stream's own task, in order, and must not block. A panic is logged and has no other
 /// effect. Several observers are called one after the other.
 ///
+/// A call of a `Fetch` method is a stream of one request and one response.
+///
 /// Calls that are refused before there is a stream (an unknown method, a server that is not ready or full) are not
 /// reported.
 ///

@@ -172,8 +172,9 @@ impl XdsServerBuilder {
     }
 
     /// How long the transport may get nowhere with what it was handed before the stream is reset, since its client has
-    /// ceased to read. Default two minutes. What the stream held is let go of; at most the piece that HTTP/2 was
-    /// writing stays until the connection ends. A client that is behind but reads is never given up.
+    /// ceased to read. Default two minutes. It gets on whenever a piece is written, which is at most some
+    /// 64 KiB or one larger resource, so a client that is behind but reads is not given up. What the stream held is let
+    /// go of, but for the piece that HTTP/2 was writing, which stays until the connection ends.
     pub fn with_stall_after(mut self, patience: Duration) -> Self {
         self.config.stall_after = patience;
         self

@@ -165,6 +165,30 @@ async fn draining_ends_streams_and_takes_no_new_ones() {
     assert!(lines.contains(&"? closed Drained { answered: false }".to_owned()));
 }
 
+/// B79
+#[tokio::test(start_paused = true)]
+async fn a_thousand_idle_streams_are_drained_at_once_and_each_reported_once() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let (builder, journal) = observed(&source);
+    let xds = builder.build();
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..1000 {
+        let mut client = Client::of_clusters(&xds, "n").await;
+        let first = client.response().await;
+        client.ack(&first);
+        clients.spawn(async move { client.ended().await.code });
+    }
+    let begin = Instant::now();
+    xds.drain();
+    xds.drained().await;
+    assert_eq!(begin.elapsed(), Duration::ZERO);
+    let codes = clients.join_all().await;
+    assert!(codes.iter().all(|code| *code == Code::Ok));
+    let lines = journal.lines();
+    let closed = lines.iter().filter(|line| line.contains("closed"));
+    assert_eq!(closed.count(), 1000);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_asked_is_answered_before_it_is_drained() {
     let source = TestSource::with_clusters(&[("a", b"1")]);

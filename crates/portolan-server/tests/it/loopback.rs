@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use portolan_core::well_known;
 use portolan_server::{Callbacks, StreamInfo, XdsServer};
+use portolan_types::envoy::service::cluster::v3::cluster_discovery_service_client::ClusterDiscoveryServiceClient;
 use portolan_types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
 use portolan_types::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
 use tokio::net::TcpListener;
@@ -55,6 +56,11 @@ impl Running {
     async fn connect(&self) -> AggregatedDiscoveryServiceClient<Channel> {
         let endpoint = Endpoint::new(format!("http://{}", self.address)).unwrap();
         AggregatedDiscoveryServiceClient::new(endpoint.connect().await.unwrap())
+    }
+
+    async fn connect_to_clusters(&self) -> ClusterDiscoveryServiceClient<Channel> {
+        let endpoint = Endpoint::new(format!("http://{}", self.address)).unwrap();
+        ClusterDiscoveryServiceClient::new(endpoint.connect().await.unwrap())
     }
 }
 
@@ -134,12 +140,9 @@ async fn the_peer_s_address_is_known() {
 
 #[tokio::test]
 async fn a_service_that_was_not_added_is_unimplemented() {
-    use portolan_types::envoy::service::cluster::v3::cluster_discovery_service_client::ClusterDiscoveryServiceClient;
-
     let xds = server(&TestSource::with_clusters(&[("a", b"1")]));
     let running = Running::start_with(&xds, Routes::new(xds.ads())).await;
-    let endpoint = Endpoint::new(format!("http://{}", running.address)).unwrap();
-    let mut client = ClusterDiscoveryServiceClient::new(endpoint.connect().await.unwrap());
+    let mut client = running.connect_to_clusters().await;
     let (_sender, receiver) = requests::<DiscoveryRequest>();
     let status = client.stream_clusters(receiver).await.unwrap_err();
     assert_eq!(status.code(), Code::Unimplemented);
@@ -152,6 +155,23 @@ async fn a_service_that_was_not_added_is_unimplemented() {
         .await;
     let response = opened.unwrap().into_inner().message().await.unwrap();
     assert_eq!(bodies(&response.unwrap()), [b"1"]);
+}
+
+#[tokio::test]
+async fn a_unary_call_is_answered_or_says_why_not() {
+    let source = TestSource::default();
+    let xds = XdsServer::builder(Arc::new(source.clone()))
+        .with_fetch_hold(Duration::ZERO)
+        .build();
+    let running = Running::start(&xds).await;
+    let mut client = running.connect_to_clusters().await;
+    let too_early = client.fetch_clusters(clusters("n")).await.unwrap_err();
+    assert_eq!(too_early.code(), Code::Unavailable);
+    source.publish(&[("a", b"1")]);
+    let answer = client.fetch_clusters(clusters("n")).await.unwrap();
+    assert_eq!(bodies(answer.get_ref()), [b"1"]);
+    let nobody = client.fetch_clusters(DiscoveryRequest::default()).await;
+    assert_eq!(nobody.unwrap_err().code(), Code::InvalidArgument);
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! The wire, through the public API alone.
 //!
 //! Most tests call the service as a transport would, without one: what is polled and when is then in the test's hand,
-//! and time is tokio's paused clock. Those in `loopback` go through tonic's client, HTTP/2 and TCP.
+//! and time is tokio's paused clock. Those in `http2` go through tonic's server, in memory and on the paused clock; those
+//! in `loopback`, `transport` and `mtls` through TCP as well.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -9,6 +10,7 @@ mod admission;
 mod client;
 mod fetch;
 mod health;
+mod http2;
 mod lifecycle;
 mod logs;
 mod loopback;
