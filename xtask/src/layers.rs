@@ -55,7 +55,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 const LEAVES: &[&str] = &["portolan-benches", "portolan-examples", "portolan-tests"];
 
 /// Packages that use none of our libraries.
-const TOOLS: &[&str] = &["xtask", "xtask-codegen"];
+const TOOLS: &[&str] = &["xtask", "xtask-api", "xtask-codegen"];
 
 /// Crates that must work without a runtime, a socket or a protobuf library, and what would give them one.
 const PURE: &[&str] = &["portolan-core", "portolan-engine"];
@@ -217,7 +217,11 @@ mod tests {
     #[test]
     fn tests_may_use_what_lies_below_and_nothing_else() {
         assert_eq!(
-            findings(package("portolan-server", &[], &["portolan-core", "portolan-server"])),
+            findings(package(
+                "portolan-server",
+                &[],
+                &["portolan-core", "portolan-server"]
+            )),
             Vec::<String>::new()
         );
         assert_eq!(
