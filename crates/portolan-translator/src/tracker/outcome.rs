@@ -12,7 +12,8 @@ pub enum NodeOutcome {
     /// It has been told all of it that it subscribes, and accepted that. So has a node whom the publication does not
     /// concern.
     ///
-    /// To accept is to find valid. Whether a client has put it into effect, it does not say.
+    /// To accept is to find valid. Whether a client has put it into effect, it does not say. And one that has just
+    /// started asks for one type after the other: it has accepted what it had asked for by then.
     Acked,
     /// It has been told all of it, and rejected some.
     #[non_exhaustive]

@@ -302,6 +302,40 @@ fn a_stream_that_rejects_many_types_is_remembered_for_some() {
     }
 }
 
+#[test]
+fn threads_that_meet_leave_nothing_behind_and_every_wait_ends() {
+    let tracker = Tracker::new();
+    let groups = ["g", "h", "i"];
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let tracker = &tracker;
+            scope.spawn(move || {
+                for round in 0..500 {
+                    let view = ViewId::new(thread * 1000 + round);
+                    let group = groups[(thread + round) as usize % groups.len()];
+                    tracker.opened(&group, view, &Node::new(format!("n{}", round % 7)));
+                    for number in 1..4 {
+                        tracker.settled(&group, view, Settlement::new(generation(number), false));
+                    }
+                    tracker.closed(&group, view);
+                }
+            });
+            scope.spawn(move || {
+                for _ in 0..500 {
+                    let wait = tracker.begin(&WaitScope::all());
+                    for group in wait.groups() {
+                        wait.aim(group, generation(thread % 4));
+                    }
+                    let over = is_over(&wait);
+                    let mut outcomes = wait.end().into_values().flat_map(BTreeMap::into_values);
+                    assert!(!over || outcomes.all(|outcome| outcome.is_accepted()));
+                }
+            });
+        }
+    });
+    assert!(tracker.shards.iter().all(|shard| lock(shard).is_empty()));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Open(usize),
