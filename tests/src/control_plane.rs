@@ -100,7 +100,7 @@ impl TestControlPlane {
         self.writer.update(&self.group, change).map(drop)
     }
 
-    /// The version that clients are shown for a type.
+    /// The version of what is published for a type.
     #[must_use]
     pub fn version(&self, type_url: &TypeUrl) -> Option<String> {
         let snapshot = self.writer.get(&self.group)?;

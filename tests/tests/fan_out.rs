@@ -48,8 +48,10 @@ impl Client {
         Ok(Self { version, task })
     }
 
+    /// Waits for an answer that holds all of a version.
     async fn reach(&mut self, version: &str) -> Result<(), TestError> {
-        let reached = self.version.wait_for(|held| held == version);
+        let marked = format!("{version}*");
+        let reached = self.version.wait_for(|held| *held == marked);
         tokio::time::timeout(Duration::from_secs(30), reached).await??;
         Ok(())
     }
