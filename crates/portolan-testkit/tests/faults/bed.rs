@@ -1,6 +1,6 @@
 use portolan_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
 use portolan_core::{Node, NodeId, Snapshot, TypeUrl};
-use portolan_engine::{Event, SessionConfig};
+use portolan_engine::Event;
 use portolan_testkit::fixture::Fixture;
 use portolan_testkit::{Client, Pair, PlainClient, Setup};
 
@@ -64,15 +64,12 @@ impl Bed {
 
     /// A client on a stream of its own.
     pub(crate) fn pair<C: Client>(&self, client: C) -> Pair<C> {
-        self.pair_with(client, Setup::default_config())
+        self.pair_set_up(client, Setup::default())
     }
 
-    /// A client on a stream that is configured otherwise.
-    pub(crate) fn pair_with<C: Client>(&self, client: C, config: SessionConfig) -> Pair<C> {
-        let setup = Setup::default()
-            .with_config(config)
-            .with_node(Node::new(NODE));
-        Pair::open(client, &self.reader, setup)
+    /// A client on a stream that is set up otherwise.
+    pub(crate) fn pair_set_up<C: Client>(&self, client: C, setup: Setup) -> Pair<C> {
+        Pair::open(client, &self.reader, setup.with_node(Node::new(NODE)))
     }
 }
 
