@@ -40,10 +40,13 @@
 //! assert!(pair.client.clusters().contains_key("b"));
 //! ```
 //!
+//! The rules of the protocol are [cases](conformance) that run against any source.
+//!
 //! # What this crate does not do
 //! It knows no protobuf and no gRPC, and so tests no encoding and no transport.
 
 mod client;
+pub mod conformance;
 pub mod fixture;
 mod pair;
 mod shelf;

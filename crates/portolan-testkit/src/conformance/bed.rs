@@ -1,0 +1,133 @@
+use std::time::Duration;
+
+use portolan_core::{Name, Snapshot, TypeUrl};
+use portolan_engine::{Event, Request, Response, SessionConfig, Variant};
+
+/// What a case needs of the server that it is played against.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The variant that the streams speak.
+    pub variant: Variant,
+    /// The type of a service for one type; `None` is the aggregated service.
+    pub single: Option<TypeUrl>,
+    /// How the server is configured.
+    pub config: SessionConfig,
+}
+
+/// A server that cases are played against: in this process or behind a network, in virtual time.
+///
+/// Streams are numbered by the case. All come from the one node [`NODE`](super::NODE).
+pub trait Bed {
+    /// Makes this what the node is served.
+    fn publish(&mut self, snapshot: Snapshot);
+
+    /// Takes back whatever was published.
+    fn unpublish(&mut self);
+
+    /// Opens a stream, in place of the one that there may be under this number.
+    fn open(&mut self, stream: usize);
+
+    /// Ends all streams, and puts another server in place of this one, which was given `snapshot`.
+    fn restart(&mut self, snapshot: Option<Snapshot>);
+
+    /// Sends a request. Nothing need happen before [`settle`](Self::settle).
+    fn send(&mut self, stream: usize, request: Request);
+
+    /// Whether the client of a stream reads.
+    fn set_reading(&mut self, stream: usize, on: bool);
+
+    /// Lets this time pass, and everything that is said for it be said.
+    fn settle(&mut self, time: Duration);
+
+    /// The responses that came since the last call of this.
+    fn received(&mut self, stream: usize) -> Vec<Answer>;
+
+    /// Why a stream ended by the client's fault: the name of a gRPC code in small letters, such as `invalid_argument`.
+    fn ended(&mut self, stream: usize) -> Option<String>;
+
+    /// What the embedder was told since the last call of this; `None` where that cannot be known.
+    fn told(&mut self, stream: usize) -> Option<Vec<Event>>;
+}
+
+/// A response as a client reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// `type_url`
+    pub type_url: TypeUrl,
+    /// `version_info` or `system_version_info`
+    pub version: String,
+    /// `nonce`
+    pub nonce: String,
+    /// The resources that have a body.
+    pub resources: Vec<AnswerResource>,
+    /// Names of resources without a body.
+    pub bodyless: Vec<Name>,
+    /// `removed_resources`
+    pub removed: Vec<Name>,
+}
+
+/// A resource of an [`Answer`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AnswerResource {
+    /// Its name. In state of the world it is in the body, and whoever reads that puts it here.
+    pub name: Name,
+    /// Its version; in state of the world there is none.
+    pub version: Option<String>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl AnswerResource {
+    /// A resource.
+    #[must_use]
+    pub fn new(name: impl Into<Name>, version: Option<String>, body: Vec<u8>) -> Self {
+        let name = name.into();
+        Self {
+            name,
+            version,
+            body,
+        }
+    }
+}
+
+impl Answer {
+    /// A response with nothing in it.
+    #[must_use]
+    pub fn new(
+        type_url: impl Into<TypeUrl>,
+        version: impl Into<String>,
+        nonce: impl Into<String>,
+    ) -> Self {
+        Self {
+            type_url: type_url.into(),
+            version: version.into(),
+            nonce: nonce.into(),
+            resources: Vec::new(),
+            bodyless: Vec::new(),
+            removed: Vec::new(),
+        }
+    }
+}
+
+impl From<&Response> for Answer {
+    fn from(response: &Response) -> Self {
+        let version = response.version.as_str();
+        let mut answer = Self::new(
+            response.type_url.clone(),
+            version,
+            response.nonce.to_string(),
+        );
+        let resources = response.resources.iter().map(|resource| {
+            let version = resource.version().as_str().to_owned();
+            let version = (response.variant == Variant::Delta).then_some(version);
+            AnswerResource::new(resource.name().clone(), version, resource.body().to_vec())
+        });
+        answer.resources = resources.collect();
+        answer.bodyless.clone_from(&response.bodyless);
+        answer.removed.clone_from(&response.removed);
+        answer
+    }
+}

@@ -1,0 +1,167 @@
+use std::fmt;
+
+use portolan_engine::Variant;
+
+use super::step::Step;
+use super::text::Line;
+
+/// A rule of the protocol as a conversation: what is published and said, and what must be said in return.
+///
+/// See the [module](super) for how one is written.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub(super) rules: Vec<String>,
+    pub(super) title: String,
+    pub(super) options: Options,
+    pub(super) scripts: Vec<Script>,
+}
+
+/// `with` and `only`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options {
+    pub(super) legacy_wildcard: Option<bool>,
+    pub(super) max_response: Option<usize>,
+    pub(super) only: Option<Only>,
+    pub(super) only_simulated: bool,
+}
+
+/// The services that a case is about, where it is not about all that it can be run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Only {
+    Aggregated,
+    Single,
+}
+
+/// The conversation in one variant.
+#[derive(Clone, Debug)]
+pub(super) struct Script {
+    pub(super) variant: Variant,
+    /// Each with the number of its line in the text.
+    pub(super) steps: Vec<(usize, Step)>,
+}
+
+/// A text that is no case: the line, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct CaseError {
+    line: usize,
+    reason: String,
+}
+
+impl Case {
+    /// Reads the cases of a text.
+    ///
+    /// # Errors
+    /// The first line that cannot be read.
+    pub fn parse(text: &str) -> Result<Vec<Self>, CaseError> {
+        let mut cases: Vec<Self> = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let number = index + 1;
+            let read = match line.strip_prefix("case ") {
+                Some(head) => Self::begin(head).map(|case| cases.push(case)),
+                None => match cases.last_mut() {
+                    Some(case) => case.line(number, line),
+                    None => Err("no case has begun".to_owned()),
+                },
+            };
+            read.map_err(|reason| CaseError {
+                line: number,
+                reason,
+            })?;
+        }
+        Ok(cases)
+    }
+
+    fn begin(head: &str) -> Result<Self, String> {
+        let (rules, title) = head
+            .split_once(": ")
+            .ok_or("a case has rules, a colon and a title")?;
+        let is_rule = |rule: &&str| rule.strip_prefix("C-").is_some_and(|n| n.len() == 3);
+        if let Some(other) = rules.split(' ').find(|rule| !is_rule(rule)) {
+            return Err(format!("{other:?} is no rule"));
+        }
+        Ok(Self {
+            rules: rules.split(' ').map(str::to_owned).collect(),
+            title: title.to_owned(),
+            options: Options::default(),
+            scripts: Vec::new(),
+        })
+    }
+
+    fn line(&mut self, number: usize, line: &str) -> Result<(), String> {
+        let variant = match line {
+            "sotw" => Some(Variant::Sotw),
+            "delta" => Some(Variant::Delta),
+            _ => None,
+        };
+        if let Some(variant) = variant {
+            let steps = Vec::new();
+            self.scripts.push(Script { variant, steps });
+            return Ok(());
+        }
+        match self.scripts.last_mut() {
+            Some(script) => {
+                let step = Step::parse(&mut Line::new(line))?;
+                script.steps.push((number, step));
+                Ok(())
+            }
+            None => self.options.set(line),
+        }
+    }
+
+    /// The rules that it proves, as `C-nnn`.
+    #[must_use]
+    pub fn rules(&self) -> &[String] {
+        &self.rules
+    }
+
+    /// What is so when they hold.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Whether it needs what only a simulation has, such as a client that does not read.
+    #[must_use]
+    pub fn is_only_simulated(&self) -> bool {
+        self.options.only_simulated
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rules.join(" "), self.title)
+    }
+}
+
+impl Options {
+    fn set(&mut self, line: &str) -> Result<(), String> {
+        match line {
+            "only ads" => self.only = Some(Only::Aggregated),
+            "only single" => self.only = Some(Only::Single),
+            "only simulated" => self.only_simulated = true,
+            "with legacy_wildcard=off" => self.legacy_wildcard = Some(false),
+            other => match other.strip_prefix("with max_response=") {
+                Some(bytes) => self.max_response = Some(bytes.parse().map_err(|_| "no number")?),
+                None => return Err(format!("{other:?} is no option, and no script has begun")),
+            },
+        }
+        Ok(())
+    }
+}
+
+impl Script {
+    /// The type that all its requests are about, if there is only one.
+    pub(super) fn only_type(&self) -> Option<&str> {
+        let mut urls = self.steps.iter().filter_map(|(_, step)| match step {
+            Step::Send(ask) if !ask.type_url.is_empty() => Some(ask.type_url.as_str()),
+            _ => None,
+        });
+        let first = urls.next()?;
+        urls.all(|url| url == first).then_some(first)
+    }
+}

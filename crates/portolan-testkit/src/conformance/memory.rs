@@ -1,0 +1,252 @@
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use portolan_core::{Resource, TypeUrl};
+use portolan_engine::{DeltaRequest, ErrorDetail, Request, SotwRequest, Variant};
+
+use super::bed::Answer;
+use super::step::{Ask, Expected, Item, Told, Verdict};
+use super::text::Word;
+
+/// Behind the version of an answer that holds everything; what it marks is the same content.
+const MARK: char = '*';
+
+/// What versions scripts speak of.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    /// By type and name, the versions of what was published, by revision.
+    resources: BTreeMap<(TypeUrl, String, String), String>,
+    /// What `v1` of a type is.
+    named: BTreeMap<(TypeUrl, String), String>,
+}
+
+impl Versions {
+    pub(super) fn learn(&mut self, resource: &Resource) {
+        let body = resource.body();
+        let revision = crate::fixture::Body::parse(&body)
+            .value("rev")
+            .map(str::to_owned);
+        let key = (
+            resource.type_url().clone(),
+            resource.name().to_string(),
+            revision.unwrap_or_default(),
+        );
+        let version = resource.version().as_str().to_owned();
+        self.resources.insert(key, version);
+    }
+
+    /// Whether a response has the version that is expected: one that is written out, or the one of that name, which is
+    /// the name of one version only.
+    pub(super) fn check(&mut self, expected: &Expected, answer: &Answer) -> Result<(), String> {
+        if answer.version.is_empty() {
+            return Err("a response has no version".to_owned());
+        }
+        for resource in &answer.resources {
+            if resource.version.as_deref() == Some("") {
+                return Err(format!("{:?} has no version", resource.name));
+            }
+        }
+        let Some(word) = &expected.version else {
+            return Ok(());
+        };
+        let content = answer.version.trim_end_matches(MARK);
+        if word.quoted {
+            return match word.text == answer.version {
+                true => Ok(()),
+                false => Err(format!("the version is {:?}", answer.version)),
+            };
+        }
+        let key = (expected.type_url.clone(), word.text.clone());
+        let known = self.named.entry(key).or_insert_with(|| content.to_owned());
+        if known != content {
+            return Err(format!("{} is another version", word.text));
+        }
+        let same = |((url, name), version): (&(TypeUrl, String), &String)| {
+            *url == expected.type_url && version == content && *name != word.text
+        };
+        match self
+            .named
+            .iter()
+            .find(|(key, version)| same((key, version)))
+        {
+            Some(((_, name), _)) => Err(format!("the version is still {name}")),
+            None => Ok(()),
+        }
+    }
+
+    fn of_type(&self, type_url: &TypeUrl, word: &Word) -> Result<String, String> {
+        if word.quoted || word.text.is_empty() {
+            return Ok(word.text.clone());
+        }
+        let key = (type_url.clone(), word.text.clone());
+        let version = self.named.get(&key).cloned();
+        version.ok_or_else(|| format!("no version {} was seen", word.text))
+    }
+
+    fn of_resource(&self, type_url: &TypeUrl, item: &Item) -> Result<String, String> {
+        let revision = &item.revision;
+        if revision.quoted {
+            return Ok(revision.text.clone());
+        }
+        let key = (type_url.clone(), item.name.clone(), revision.text.clone());
+        let version = self.resources.get(&key).cloned();
+        version.ok_or_else(|| format!("no such {:?} was published", item.name))
+    }
+}
+
+/// What the client of a stream knows of it.
+#[derive(Debug, Default)]
+pub(super) struct StreamMemory {
+    types: BTreeMap<TypeUrl, TypeMemory>,
+    /// What `n1` is.
+    nonces: BTreeMap<String, String>,
+    /// What was told and not yet asked for.
+    pub(super) told: Vec<Told>,
+}
+
+#[derive(Debug, Default)]
+struct TypeMemory {
+    names: Vec<String>,
+    /// By nonce, the versions of responses.
+    responses: BTreeMap<String, String>,
+    accepted: String,
+    newest: String,
+}
+
+impl StreamMemory {
+    pub(super) fn request(
+        &mut self,
+        variant: Variant,
+        ask: &Ask,
+        versions: &Versions,
+    ) -> Result<Request, String> {
+        match variant {
+            Variant::Sotw => Ok(self.sotw(ask, versions)?.into()),
+            _ => Ok(self.delta(ask, versions)?.into()),
+        }
+    }
+
+    fn sotw(&mut self, ask: &Ask, versions: &Versions) -> Result<SotwRequest, String> {
+        if !(ask.subscribe.is_empty() && ask.unsubscribe.is_empty()) {
+            return Err("in state of the world a request has names".to_owned());
+        }
+        let nonce = self.nonce(ask)?;
+        let url = TypeUrl::from(ask.type_url.as_str());
+        let memory = self.types.entry(url.clone()).or_default();
+        if let Some(names) = &ask.names {
+            memory.names.clone_from(names);
+        }
+        if let Some((Verdict::Ack, _)) = &ask.answers {
+            let version = memory.responses.get(&nonce).cloned();
+            memory.accepted = version.ok_or("no such response came")?;
+        }
+        let mut request = SotwRequest::default();
+        request.type_url.clone_from(&ask.type_url);
+        request.names = bytes_of(&memory.names);
+        request.version = match &ask.version {
+            Some(word) => versions.of_type(&url, word)?,
+            None => memory.accepted.clone(),
+        };
+        request.nonce = nonce;
+        request.error = error(ask);
+        Ok(request)
+    }
+
+    fn delta(&self, ask: &Ask, versions: &Versions) -> Result<DeltaRequest, String> {
+        if ask.names.is_some() || ask.version.is_some() {
+            return Err("in delta a request has neither names nor a version".to_owned());
+        }
+        let nonce = self.nonce(ask)?;
+        let url = TypeUrl::from(ask.type_url.as_str());
+        let mut request = DeltaRequest::default();
+        request.type_url.clone_from(&ask.type_url);
+        request.subscribe = bytes_of(&ask.subscribe);
+        request.unsubscribe = bytes_of(&ask.unsubscribe);
+        for item in &ask.initial_versions {
+            let version = versions.of_resource(&url, item)?;
+            let entry = (Bytes::from(item.name.clone()), Bytes::from(version));
+            request.initial_versions.push(entry);
+        }
+        request.nonce = nonce;
+        request.error = error(ask);
+        Ok(request)
+    }
+
+    /// The nonce of a request: of what it answers, as it says, or in state of the world that of the newest response.
+    fn nonce(&self, ask: &Ask) -> Result<String, String> {
+        let written = match (&ask.answers, &ask.nonce) {
+            (Some((_, nonce)), _) => nonce,
+            (None, Some(word)) if word.quoted || word.text.is_empty() => {
+                return Ok(word.text.clone());
+            }
+            (None, Some(word)) => &word.text,
+            (None, None) => {
+                let memory = self.types.get(ask.type_url.as_str());
+                let newest = memory.map(|m| m.newest.clone()).unwrap_or_default();
+                return Ok(if ask.names.is_some() {
+                    newest
+                } else {
+                    String::new()
+                });
+            }
+        };
+        let nonce = self.nonces.get(written).cloned();
+        nonce.ok_or_else(|| format!("no nonce {written} was seen"))
+    }
+
+    /// Notes a response that came as expected.
+    pub(super) fn received(&mut self, expected: &Expected, answer: &Answer) -> Result<(), String> {
+        if answer.nonce.is_empty() {
+            return Err("a response has no nonce".to_owned());
+        }
+        if self.nonces.values().any(|known| *known == answer.nonce) {
+            return Err(format!("the nonce {:?} was there before", answer.nonce));
+        }
+        let named = self
+            .nonces
+            .insert(expected.nonce.clone(), answer.nonce.clone());
+        if named.is_some() {
+            return Err(format!("{} is another response", expected.nonce));
+        }
+        let memory = self.types.entry(answer.type_url.clone()).or_default();
+        memory
+            .responses
+            .insert(answer.nonce.clone(), answer.version.clone());
+        memory.newest.clone_from(&answer.nonce);
+        Ok(())
+    }
+
+    /// Takes the oldest of what was told of this kind, which must be this.
+    pub(super) fn take_told(&mut self, told: &Told) -> Result<(), String> {
+        let nonce = self.nonces.get(&told.nonce).unwrap_or(&told.nonce).clone();
+        let Some(at) = self.told.iter().position(|other| other.kind == told.kind) else {
+            return Err(format!("nothing was {}", told.kind));
+        };
+        let found = self.told.remove(at);
+        let says = |message: &String| found.message.as_ref() == Some(message);
+        let same = found.type_url == told.type_url
+            && found.nonce == nonce
+            && told.message.as_ref().is_none_or(says);
+        match same {
+            true => Ok(()),
+            false => Err(format!("what was told is {found:?}")),
+        }
+    }
+
+    /// Nothing more was told of this kind.
+    pub(super) fn told_no(&self, kind: &str) -> Result<(), String> {
+        match self.told.iter().find(|told| told.kind == kind) {
+            Some(found) => Err(format!("what was told is {found:?}")),
+            None => Ok(()),
+        }
+    }
+}
+
+fn bytes_of(names: &[String]) -> Vec<Bytes> {
+    names.iter().cloned().map(Bytes::from).collect()
+}
+
+fn error(ask: &Ask) -> Option<ErrorDetail> {
+    let (code, text) = ask.error.as_ref()?;
+    Some(ErrorDetail::new(*code, text.clone()))
+}

@@ -1,0 +1,282 @@
+//! The rules of the protocol as conversations that a server must have, and how to have them with yours.
+//!
+//! Every [`Case`] cites the rules that it proves and says what a client sends and what it must get, in state of the
+//! world, in delta, or in both. A [`Run`] is one variant of a case on one kind of service: aggregated, or of one type.
+//! [`check`] has all conversations with sessions that read from a source of yours; a [`Bed`] is what else cases can be
+//! played against, such as a server behind a network.
+//!
+//! ```
+//! use portolan_core::Snapshot;
+//! use portolan_testkit::Shelf;
+//! use portolan_testkit::conformance::{self, Subject};
+//!
+//! struct Mine(Shelf);
+//!
+//! impl Subject for Mine {
+//!     type Source = Shelf;
+//!
+//!     fn source(&self) -> Shelf {
+//!         self.0.clone()
+//!     }
+//!
+//!     fn publish(&self, snapshot: Snapshot) {
+//!         self.0.publish(snapshot);
+//!     }
+//!
+//!     fn unpublish(&self) {
+//!         self.0.clear();
+//!     }
+//! }
+//!
+//! let report = conformance::check(&|| Mine(Shelf::new()));
+//! assert!(report.failures().is_empty(), "{report}");
+//! ```
+//!
+//! # How a case is written
+//! ```text
+//! case C-078 C-119: names that come with an acknowledgement count
+//!   sotw
+//!     put EDS a b
+//!     > EDS [a]
+//!     < EDS v1 n1 [a]
+//!     > ACK EDS n1 [a b]
+//!     < EDS v1 n2 [b]
+//! ```
+//! Above the scripts: `only ads` or `only single` where a case is not about both kinds of service (one that asks for
+//! several types runs on the aggregated one anyway), `only simulated`, `with legacy_wildcard=off`,
+//! `with max_response=<bytes>`. A script has these lines, and others of these kinds fail it: whatever comes must be
+//! expected, in this order, and nothing may be left at its end.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual |
+//! | `remove EDS a` | takes one out |
+//! | `label CDS v9` | gives a type a label |
+//! | `publish` | publishes what the lines before say; without it the next line that is none of these does. By itself, an empty publication or the same again |
+//! | `unpublish` | takes the publication back |
+//! | `> EDS [a b]` | state of the world: asks for names, with the version last accepted and the newest nonce. `v=` `n=` `v=v1` `n=n1` `n="other"` give others |
+//! | `> EDS +[a] -[b] irv[a b@2 c@"x"]` | delta: subscribes, unsubscribes, tells what an earlier stream left; `n=n1` as well |
+//! | `> ACK EDS n1`, `> NACK EDS n1` | answers a response, with names, `+[a]`, `err=13:"text"` if wanted |
+//! | `< EDS v1 n1 [a@2]` | state of the world: this comes. Another `v` is another version, and `"v9"` is that text |
+//! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, removed names, names without a body; a version as well |
+//! | `quiet` | nothing comes |
+//! | `wait 5s` | nothing has come, and time passes |
+//! | `hold`, `release` | the client ceases to read, reads again |
+//! | `stream 2` | goes on with another stream of the same node |
+//! | `reconnect`, `restart` | a new stream; a new server and a new stream |
+//! | `! invalid_argument` | the server ended the stream with this code |
+//! | `* nacked EDS n1 "text"` | the embedder was told; also `acked`, `stale`; `* no nacked` when it was told no more |
+//!
+//! A type is named as everybody names it, or by its URL; `?` is no type.
+
+mod bed;
+mod case;
+mod memory;
+mod play;
+mod simulation;
+mod step;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::fmt;
+use std::sync::Arc;
+
+use portolan_core::{Snapshot, Source, TypeUrl};
+use portolan_engine::Variant;
+
+pub use self::bed::{Answer, AnswerResource, Bed, Plan};
+pub use self::case::{Case, CaseError};
+use self::case::{Only, Script};
+use self::play::Player;
+use self::simulation::Simulation;
+use crate::Setup;
+
+/// The id of the node that all streams of a case come from.
+pub const NODE: &str = "testkit";
+
+/// The groups of rules, and their cases.
+const GROUPS: [(&str, &str); 1] = [("ACK", include_str!("cases/ack.txt"))];
+
+/// A source, and what can be published through it.
+pub trait Subject {
+    /// The source; its clones read the same.
+    type Source: Source + Clone + 'static;
+
+    /// What sessions read from.
+    fn source(&self) -> Self::Source;
+
+    /// Makes this what the node [`NODE`] is served.
+    fn publish(&self, snapshot: Snapshot);
+
+    /// Takes back whatever was published for it.
+    fn unpublish(&self);
+}
+
+/// All cases.
+///
+/// # Panics
+/// Never: they are part of this crate, and a test reads them.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let parse = |(group, text): &(&str, &str)| {
+        let cases = Case::parse(text);
+        cases.unwrap_or_else(|error| panic!("cases of {group}: {error}"))
+    };
+    GROUPS.iter().flat_map(parse).collect()
+}
+
+/// Everything that these cases can be run on.
+#[must_use]
+pub fn runs(cases: impl IntoIterator<Item = Case>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for case in cases {
+        let case = Arc::new(case);
+        for (index, script) in case.scripts.iter().enumerate() {
+            let single = script.only_type().map(TypeUrl::from);
+            let only = case.options.only;
+            let of = |single| Run {
+                case: Arc::clone(&case),
+                index,
+                single,
+            };
+            if only != Some(Only::Single) {
+                runs.push(of(None));
+            }
+            if only != Some(Only::Aggregated) && single.is_some() {
+                runs.push(of(single));
+            }
+        }
+    }
+    runs
+}
+
+/// Plays all cases against sessions that read from what `make` makes anew for each.
+pub fn check<S: Subject>(make: &dyn Fn() -> S) -> Report {
+    let mut report = Report::default();
+    for run in runs(cases()) {
+        report.played += 1;
+        if let Err(failure) = run.simulate(make) {
+            report.failures.push(failure);
+        }
+    }
+    report
+}
+
+/// A case in one variant, on one kind of service.
+#[derive(Clone, Debug)]
+pub struct Run {
+    case: Arc<Case>,
+    index: usize,
+    single: Option<TypeUrl>,
+}
+
+impl Run {
+    /// The case.
+    #[must_use]
+    pub fn case(&self) -> &Case {
+        &self.case
+    }
+
+    /// What it needs of a server.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let options = &self.case.options;
+        let mut config = Setup::default_config();
+        if let Some(on) = options.legacy_wildcard {
+            config = config.with_legacy_wildcard(on);
+        }
+        if let Some(bytes) = options.max_response {
+            config = config.with_max_response(bytes);
+        }
+        Plan {
+            variant: self.script().variant,
+            single: self.single.clone(),
+            config,
+        }
+    }
+
+    /// Plays it against a server that was just made as [`plan`](Self::plan) says.
+    ///
+    /// # Errors
+    /// What did not come out as the case says.
+    pub fn play(&self, bed: &mut dyn Bed) -> Result<(), Failure> {
+        let played = Player::new(bed, self.script()).play();
+        played.map_err(|reason| Failure {
+            run: self.to_string(),
+            reason,
+        })
+    }
+
+    /// Plays it against a session, in virtual time.
+    ///
+    /// # Errors
+    /// What did not come out as the case says.
+    pub fn simulate<S: Subject>(&self, make: &dyn Fn() -> S) -> Result<(), Failure> {
+        self.play(&mut Simulation::new(make, self.plan()))
+    }
+
+    fn script(&self) -> &Script {
+        &self.case.scripts[self.index]
+    }
+}
+
+/// The rules, the variant, the service, the title: `c078_c119/sotw/ads names that …`.
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rules: Vec<_> = self
+            .case
+            .rules
+            .iter()
+            .map(|r| r.replace("C-", "c"))
+            .collect();
+        let variant = match self.script().variant {
+            Variant::Sotw => "sotw",
+            _ => "delta",
+        };
+        let service = match self.single {
+            Some(_) => "single",
+            None => "ads",
+        };
+        let title = &self.case.title;
+        write!(f, "{}/{variant}/{service} {title}", rules.join("_"))
+    }
+}
+
+/// A run that did not come out as its case says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{run}: {reason}")]
+pub struct Failure {
+    run: String,
+    reason: String,
+}
+
+/// What came of all cases.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    played: usize,
+    failures: Vec<Failure>,
+}
+
+impl Report {
+    /// Number of runs.
+    #[must_use]
+    pub fn played(&self) -> usize {
+        self.played
+    }
+
+    /// The runs that did not come out.
+    #[must_use]
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} of {} failed", self.failures.len(), self.played)?;
+        self.failures
+            .iter()
+            .try_for_each(|failure| writeln!(f, "{failure}"))
+    }
+}

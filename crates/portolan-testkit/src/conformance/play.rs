@@ -1,0 +1,308 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use portolan_core::{Resource, ResourceBuilder, Snapshot, TypeUrl};
+use portolan_engine::Event;
+
+use super::bed::{Answer, AnswerResource, Bed};
+use super::case::Script;
+use super::memory::{StreamMemory, Versions};
+use super::step::{Edit, Expected, Step, Told};
+use crate::fixture::Body;
+
+/// Plays a script against a bed.
+///
+/// Edits that follow each other are one publication, and what is sent in a row is sent at once: time passes, and
+/// something is expected, where the script says so.
+pub(super) struct Player<'a> {
+    bed: &'a mut dyn Bed,
+    script: &'a Script,
+    published: Option<Snapshot>,
+    edits: Vec<Edit>,
+    versions: Versions,
+    streams: BTreeMap<usize, StreamMemory>,
+    stream: usize,
+    /// What came and was not yet expected, by stream.
+    waiting: BTreeMap<usize, Vec<Answer>>,
+    /// Whether everything was said since something was sent.
+    settled: bool,
+}
+
+impl<'a> Player<'a> {
+    pub(super) fn new(bed: &'a mut dyn Bed, script: &'a Script) -> Self {
+        Self {
+            bed,
+            script,
+            published: None,
+            edits: Vec::new(),
+            versions: Versions::default(),
+            streams: BTreeMap::new(),
+            stream: 1,
+            waiting: BTreeMap::new(),
+            settled: true,
+        }
+    }
+
+    /// Plays all steps; the text says which line did not come out, and why.
+    pub(super) fn play(mut self) -> Result<(), String> {
+        for (line, step) in &self.script.steps {
+            self.step(step)
+                .map_err(|reason| format!("line {line}: {reason}"))?;
+        }
+        self.quiet()
+            .map_err(|reason| format!("at the end: {reason}"))
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        if let Step::Edit(edit) = step {
+            self.edits.push(edit.clone());
+            return Ok(());
+        }
+        if !self.edits.is_empty() || matches!(step, Step::Publish) {
+            self.publish()?;
+        }
+        match step {
+            Step::Edit(_) | Step::Publish => {}
+            Step::Unpublish => {
+                self.published = None;
+                self.bed.unpublish();
+                self.settled = false;
+            }
+            Step::Send(ask) => {
+                self.open();
+                let memory = self.streams.entry(self.stream).or_default();
+                let request = memory.request(self.script.variant, ask, &self.versions)?;
+                self.bed.send(self.stream, request);
+                self.settled = false;
+            }
+            Step::Receive(expected) => self.receive(expected)?,
+            Step::Quiet => self.quiet()?,
+            Step::Wait(time) => {
+                self.quiet()?;
+                self.settle(*time);
+            }
+            Step::Read(on) => {
+                self.bed.set_reading(self.stream, *on);
+                self.settled = false;
+            }
+            Step::Stream(stream) => {
+                self.stream = *stream;
+                self.open();
+            }
+            Step::Reconnect => {
+                self.quiet()?;
+                self.streams.remove(&self.stream);
+                self.open();
+            }
+            Step::Restart => self.restart()?,
+            Step::Ended(code) => self.ended(code)?,
+            Step::Told(told) => self.told(|memory| memory.take_told(told))?,
+            Step::NotTold(kind) => self.told(|memory| memory.told_no(kind))?,
+        }
+        Ok(())
+    }
+
+    /// Opens the current stream, unless it is open.
+    fn open(&mut self) {
+        if !self.streams.contains_key(&self.stream) {
+            self.streams.insert(self.stream, StreamMemory::default());
+            self.bed.open(self.stream);
+            self.settled = false;
+        }
+    }
+
+    fn publish(&mut self) -> Result<(), String> {
+        let mut builder = match &self.published {
+            Some(snapshot) => snapshot.edit(),
+            None => Snapshot::builder(),
+        };
+        for edit in self.edits.drain(..) {
+            match edit {
+                Edit::Put(fixtures) => {
+                    for fixture in fixtures {
+                        let resource = fixture.build();
+                        self.versions.learn(&resource);
+                        let put = builder.upsert(rebuilt(&resource));
+                        put.map_err(|error| error.to_string())?;
+                    }
+                }
+                Edit::Remove(type_url, names) => {
+                    for name in names {
+                        if builder.get(&type_url, &name).is_none() {
+                            return Err(format!("there is no {name:?} to remove"));
+                        }
+                        builder.remove(&type_url, &name);
+                    }
+                }
+                Edit::Label(type_url, label) => {
+                    builder.label(type_url, label);
+                }
+            }
+        }
+        let snapshot = builder.build();
+        self.published = Some(snapshot.clone());
+        self.bed.publish(snapshot);
+        self.settled = false;
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<(), String> {
+        self.quiet()?;
+        let snapshot = self.published.as_ref().map(|published| {
+            let mut builder = Snapshot::builder();
+            for resource in published.sets().flat_map(|(_, set)| set.iter()) {
+                let put = builder.insert(rebuilt(resource));
+                put.expect("a copy of what was published can be published");
+            }
+            builder.build()
+        });
+        self.published.clone_from(&snapshot);
+        self.bed.restart(snapshot);
+        for memory in self.streams.values_mut() {
+            *memory = StreamMemory::default();
+        }
+        self.settled = false;
+        Ok(())
+    }
+
+    fn settle(&mut self, time: Duration) {
+        self.bed.settle(time);
+        for stream in self.streams.keys() {
+            let came = self.bed.received(*stream);
+            self.waiting.entry(*stream).or_default().extend(came);
+        }
+        self.settled = true;
+    }
+
+    fn settle_if_due(&mut self) {
+        if !self.settled {
+            self.settle(Duration::ZERO);
+        }
+    }
+
+    fn receive(&mut self, expected: &Expected) -> Result<(), String> {
+        self.settle_if_due();
+        let waiting = self.waiting.entry(self.stream).or_default();
+        if waiting.is_empty() {
+            return Err("nothing came".to_owned());
+        }
+        let answer = waiting.remove(0);
+        let memory = self.streams.entry(self.stream).or_default();
+        self.versions.check(expected, &answer)?;
+        memory.received(expected, &answer)?;
+        let mut came: Vec<_> = answer.resources.iter().map(shown).collect();
+        let mut removed: Vec<_> = answer.removed.iter().map(ToString::to_string).collect();
+        let mut bodyless: Vec<_> = answer.bodyless.iter().map(ToString::to_string).collect();
+        for names in [&mut came, &mut removed, &mut bodyless] {
+            names.sort();
+        }
+        let wanted =
+            [&expected.resources, &expected.removed, &expected.bodyless].map(|names| sorted(names));
+        if answer.type_url == expected.type_url && [came, removed, bodyless] == wanted {
+            return Ok(());
+        }
+        Err(format!("what came is {}", line(&answer)))
+    }
+
+    /// Nothing waits on any stream.
+    fn quiet(&mut self) -> Result<(), String> {
+        if !self.edits.is_empty() {
+            self.publish()?;
+        }
+        self.settle_if_due();
+        for (stream, waiting) in &self.waiting {
+            if !waiting.is_empty() {
+                let came: Vec<_> = waiting.iter().map(line).collect();
+                return Err(format!("on stream {stream} came {}", came.join("; ")));
+            }
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, code: &str) -> Result<(), String> {
+        self.quiet()?;
+        match self.bed.ended(self.stream) {
+            Some(ended) if ended == code => Ok(()),
+            Some(ended) => Err(format!("it ended with {ended}")),
+            None => Err("it has not ended".to_owned()),
+        }
+    }
+
+    fn told(
+        &mut self,
+        check: impl FnOnce(&mut StreamMemory) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.settle_if_due();
+        let memory = self.streams.entry(self.stream).or_default();
+        if let Some(events) = self.bed.told(self.stream) {
+            let tellings = events.iter().filter_map(telling);
+            memory.told.extend(tellings);
+            return check(memory);
+        }
+        Ok(())
+    }
+}
+
+/// The same resource from scratch.
+fn rebuilt(resource: &Resource) -> ResourceBuilder {
+    let builder = Resource::builder(
+        resource.type_url().clone(),
+        resource.name().clone(),
+        resource.body(),
+    );
+    builder.on_demand(resource.on_demand())
+}
+
+fn telling(event: &Event) -> Option<Told> {
+    let (kind, type_url, nonce, message) = match event {
+        Event::Acked {
+            type_url, nonce, ..
+        } => ("acked", type_url, nonce.to_string(), None),
+        Event::Nacked {
+            type_url,
+            nonce,
+            message,
+            ..
+        } => ("nacked", type_url, nonce.to_string(), Some(message.clone())),
+        Event::StaleNonce { type_url, nonce } => ("stale", type_url, nonce.clone(), None),
+        _ => return None,
+    };
+    Some(Told {
+        kind: kind.to_owned(),
+        type_url: type_url.clone(),
+        nonce,
+        message,
+    })
+}
+
+/// A resource as scripts write it: its name, and its revision if it has one.
+fn shown(resource: &AnswerResource) -> String {
+    let body = bytes::Bytes::copy_from_slice(&resource.body);
+    match Body::parse(&body).value("rev") {
+        Some(revision) => format!("{}@{revision}", resource.name),
+        None => resource.name.to_string(),
+    }
+}
+
+fn line(answer: &Answer) -> String {
+    let resources: BTreeSet<_> = answer.resources.iter().map(shown).collect();
+    let mut line = format!("{} {resources:?}", short(&answer.type_url));
+    for (mark, names) in [('-', &answer.removed), ('?', &answer.bodyless)] {
+        if !names.is_empty() {
+            let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+            line += &format!(" {mark}{names:?}");
+        }
+    }
+    line
+}
+
+fn short(type_url: &TypeUrl) -> String {
+    let types = portolan_core::ResourceTypes::well_known();
+    types.get(type_url).short_name().to_owned()
+}
+
+fn sorted(names: &[String]) -> Vec<String> {
+    let mut names = names.to_vec();
+    names.sort();
+    names
+}

@@ -1,0 +1,274 @@
+use std::time::Duration;
+
+use portolan_core::{ResourceTypes, TypeUrl};
+
+use super::text::{Line, Word, word_of};
+use crate::fixture::Fixture;
+
+/// What a script does, line by line.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// `put`, `remove`, `label`: a part of the next publication.
+    Edit(Edit),
+    /// `publish`: what was edited so far becomes a publication of its own, or the same again.
+    Publish,
+    /// `unpublish`: there is no publication any more.
+    Unpublish,
+    /// `>`: a request.
+    Send(Ask),
+    /// `<`: a response that must come, and in this order.
+    Receive(Expected),
+    /// `quiet`: nothing more comes.
+    Quiet,
+    /// `wait 5s`.
+    Wait(Duration),
+    /// `hold` and `release`: the client ceases to read, and reads again.
+    Read(bool),
+    /// `stream 2`: the lines below are about this stream, which opens when first named.
+    Stream(usize),
+    /// `reconnect`: the stream ends and another takes its place.
+    Reconnect,
+    /// `restart`: as `reconnect`, to another server with the same resources, made anew.
+    Restart,
+    /// `! invalid_argument`: the stream has ended, by the client's fault.
+    Ended(String),
+    /// `* acked EDS n1`, `* nacked EDS n1 "text"`, `* stale EDS n0`: what the embedder was told since it was last asked.
+    Told(Told),
+    /// `* no acked`: nothing of this kind was told beyond what was asked for.
+    NotTold(String),
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Edit {
+    Put(Vec<Fixture>),
+    Remove(TypeUrl, Vec<String>),
+    Label(TypeUrl, String),
+}
+
+/// A request as it is written: what it leaves out is as the protocol's client has it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ask {
+    pub(super) type_url: String,
+    /// `ACK n1`, `NACK n1`
+    pub(super) answers: Option<(Verdict, String)>,
+    pub(super) names: Option<Vec<String>>,
+    pub(super) subscribe: Vec<String>,
+    pub(super) unsubscribe: Vec<String>,
+    pub(super) initial_versions: Vec<Item>,
+    pub(super) version: Option<Word>,
+    pub(super) nonce: Option<Word>,
+    /// Code and text.
+    pub(super) error: Option<(i32, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Ack,
+    Nack,
+}
+
+/// A resource by name and revision, or with a version that is given as it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) revision: Word,
+}
+
+/// A response as it must be.
+#[derive(Clone, Debug)]
+pub(super) struct Expected {
+    pub(super) type_url: TypeUrl,
+    pub(super) version: Option<Word>,
+    pub(super) nonce: String,
+    pub(super) resources: Vec<String>,
+    pub(super) removed: Vec<String>,
+    pub(super) bodyless: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) kind: String,
+    pub(super) type_url: TypeUrl,
+    pub(super) nonce: String,
+    pub(super) message: Option<String>,
+}
+
+impl Step {
+    pub(super) fn parse(line: &mut Line<'_>) -> Result<Self, String> {
+        let step = match line.keyword()? {
+            "put" => Self::Edit(Edit::Put(put(line)?)),
+            "remove" => Self::Edit(Edit::Remove(type_url(line)?, line.rest()?)),
+            "label" => Self::Edit(Edit::Label(type_url(line)?, line.text()?)),
+            "publish" => Self::Publish,
+            "unpublish" => Self::Unpublish,
+            ">" => Self::Send(Ask::parse(line)?),
+            "<" => Self::Receive(Expected::parse(line)?),
+            "quiet" => Self::Quiet,
+            "wait" => Self::Wait(duration(&line.text()?)?),
+            "hold" => Self::Read(false),
+            "release" => Self::Read(true),
+            "stream" => Self::Stream(number(&line.text()?)?),
+            "reconnect" => Self::Reconnect,
+            "restart" => Self::Restart,
+            "!" => Self::Ended(line.text()?),
+            "*" => match line.text()?.as_str() {
+                "no" => Self::NotTold(kind(line.text()?)?),
+                told => Self::Told(Told::parse(told, line)?),
+            },
+            other => return Err(format!("no step begins with {other:?}")),
+        };
+        line.end()?;
+        Ok(step)
+    }
+}
+
+impl Ask {
+    fn parse(line: &mut Line<'_>) -> Result<Self, String> {
+        let mut ask = Self::default();
+        let mut first = line.text()?;
+        let verdict = match first.as_str() {
+            "ACK" => Some(Verdict::Ack),
+            "NACK" => Some(Verdict::Nack),
+            _ => None,
+        };
+        if let Some(verdict) = verdict {
+            first = line.text()?;
+            ask.answers = Some((verdict, line.text()?));
+            if verdict == Verdict::Nack {
+                ask.error = Some((13, "rejected".to_owned()));
+            }
+        }
+        ask.type_url = match first.as_str() {
+            "?" => String::new(),
+            name => known(name).to_string(),
+        };
+        while let Some(key) = line.key() {
+            match key {
+                "" => ask.names = Some(line.list()?),
+                "+" => ask.subscribe = line.list()?,
+                "-" => ask.unsubscribe = line.list()?,
+                "irv" => ask.initial_versions = items(&line.words()?),
+                "v=" => ask.version = Some(line.word()?),
+                "n=" => ask.nonce = Some(line.word()?),
+                "err=" => ask.error = Some((number(&line.until(':')?)?, line.text()?)),
+                other => return Err(format!("a request has no {other:?}")),
+            }
+        }
+        Ok(ask)
+    }
+}
+
+impl Expected {
+    fn parse(line: &mut Line<'_>) -> Result<Self, String> {
+        let type_url = type_url(line)?;
+        let mut version = None;
+        let mut nonce = line.word()?;
+        if !line.at_key() && !line.is_over() {
+            version = Some(std::mem::replace(&mut nonce, line.word()?));
+        }
+        let mut expected = Self {
+            type_url,
+            version,
+            nonce: nonce.text,
+            resources: Vec::new(),
+            removed: Vec::new(),
+            bodyless: Vec::new(),
+        };
+        while let Some(key) = line.key() {
+            let names = line.list()?;
+            match key {
+                "" => expected.resources = names,
+                "-" => expected.removed = names,
+                "?" => expected.bodyless = names,
+                other => return Err(format!("a response has no {other:?}")),
+            }
+        }
+        Ok(expected)
+    }
+}
+
+impl Told {
+    fn parse(told: &str, line: &mut Line<'_>) -> Result<Self, String> {
+        Ok(Self {
+            kind: kind(told.to_owned())?,
+            type_url: type_url(line)?,
+            nonce: line.text()?,
+            message: match line.is_over() {
+                true => None,
+                false => Some(line.text()?),
+            },
+        })
+    }
+}
+
+/// What one can be told of.
+fn kind(kind: String) -> Result<String, String> {
+    match ["acked", "nacked", "stale"].contains(&kind.as_str()) {
+        true => Ok(kind),
+        false => Err(format!("nobody is told {kind:?}")),
+    }
+}
+
+/// A type by the name that everybody calls it, or by its URL.
+pub(super) fn known(name: &str) -> TypeUrl {
+    let types = ResourceTypes::well_known();
+    let found = types.iter().find(|known| known.short_name() == name);
+    found.map_or_else(|| TypeUrl::from(name), |known| known.url().clone())
+}
+
+fn type_url(line: &mut Line<'_>) -> Result<TypeUrl, String> {
+    Ok(known(&line.text()?))
+}
+
+fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
+    let type_url = type_url(line)?;
+    let mut fixtures = Vec::new();
+    while !line.is_over() {
+        let Item { name, revision } = item(&line.word()?);
+        let words = line.braces()?;
+        let fixture = match words {
+            Some(words) => words.iter().fold(
+                Fixture::new(type_url.clone(), name).on_demand(is_on_demand(&type_url)),
+                |fixture, word| fixture.word(word),
+            ),
+            None => Fixture::of(&type_url, name),
+        };
+        fixtures.push(match revision.text.as_str() {
+            "" => fixture,
+            revision => fixture.revision(number(revision)?),
+        });
+    }
+    match fixtures.is_empty() {
+        true => Err("nothing is put".to_owned()),
+        false => Ok(fixtures),
+    }
+}
+
+fn is_on_demand(type_url: &TypeUrl) -> bool {
+    ResourceTypes::well_known().get(type_url).on_demand()
+}
+
+fn items(words: &[Word]) -> Vec<Item> {
+    words.iter().map(item).collect()
+}
+
+/// `a`, `a@2`, `a@"some version"`
+fn item(word: &Word) -> Item {
+    let (name, revision) = word.text.split_once('@').unwrap_or((&word.text, ""));
+    Item {
+        name: name.to_owned(),
+        revision: word_of(revision),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let (digits, unit) = match text.strip_suffix("ms") {
+        Some(digits) => (digits, 1),
+        None => (text.trim_end_matches('s'), 1_000),
+    };
+    Ok(Duration::from_millis(number::<u64>(digits)? * unit))
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| format!("{text:?} is no number"))
+}

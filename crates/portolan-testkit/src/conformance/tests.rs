@@ -1,0 +1,103 @@
+use portolan_core::Snapshot;
+
+use super::{Case, Subject, cases, runs};
+use crate::Shelf;
+
+struct OfShelf(Shelf);
+
+impl Subject for OfShelf {
+    type Source = Shelf;
+
+    fn source(&self) -> Shelf {
+        self.0.clone()
+    }
+
+    fn publish(&self, snapshot: Snapshot) {
+        self.0.publish(snapshot);
+    }
+
+    fn unpublish(&self) {
+        self.0.clear();
+    }
+}
+
+/// Plays the script of one case that has this text; `Ok` or the reason.
+fn played(script: &str) -> Result<(), String> {
+    let text = format!("case C-001: it\n{script}");
+    let case = Case::parse(&text).map_err(|error| error.to_string())?;
+    for run in runs(case) {
+        let simulated = run.simulate(&|| OfShelf(Shelf::new()));
+        simulated.map_err(|failure| failure.reason)?;
+    }
+    Ok(())
+}
+
+fn fails(script: &str) -> String {
+    played(script).expect_err("it came out")
+}
+
+#[test]
+fn all_cases_can_be_read_and_have_names_of_their_own() {
+    let mut names: Vec<_> = runs(cases()).iter().map(ToString::to_string).collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn what_does_not_come_out_fails() {
+    let asked = "sotw\nput EDS a\n> EDS [a]\n";
+    let with = |rest: &str| fails(&format!("{asked}{rest}"));
+    assert_eq!(played(&format!("{asked}< EDS v1 n1 [a]")), Ok(()));
+    assert!(with("").contains("at the end: on stream 1 came EDS {\"a\"}"));
+    assert!(with("quiet").starts_with("line 5: "));
+    assert!(with("wait 1s").starts_with("line 5: "));
+    assert!(with("< EDS v1 n1 [b]").contains("what came is EDS {\"a\"}"));
+    assert!(with("< EDS v1 n1 [a]\n< EDS v1 n2 [a]").contains("nothing came"));
+    assert!(with("< EDS \"v9\" n1 [a]").contains("the version is"));
+    assert!(with("< EDS v1 n1 [a]\n! invalid_argument").contains("it has not ended"));
+    assert!(with("< EDS v1 n1 [a]\n* acked EDS n1").contains("nothing was acked"));
+    let told = with("< EDS v1 n1 [a]\n> ACK EDS n1\n* no acked");
+    assert!(told.contains("what was told is"), "{told}");
+}
+
+#[test]
+fn names_of_versions_and_nonces_mean_one_thing() {
+    let changed = "sotw\nput EDS a\n> EDS [a]\n< EDS v1 n1 [a]\n> ACK EDS n1\nput EDS a@2\n";
+    let with = |rest: &str| fails(&format!("{changed}{rest}"));
+    assert!(with("< EDS v1 n2 [a@2]").contains("v1 is another version"));
+    assert!(with("< EDS v2 n1 [a@2]").contains("n1 is another response"));
+    assert!(with("< EDS v2 n2 [a@2]\n> ACK EDS n3").contains("no nonce n3"));
+    assert!(with("< EDS v2 n2 [a@2]\n> EDS [a] v=v3").contains("no version v3"));
+    let same = "sotw\nput EDS a b\n> EDS [a]\n< EDS v1 n1 [a]\n> EDS [a b]\n< EDS v2 n2 [b]";
+    assert!(fails(same).contains("the version is still v1"));
+}
+
+#[test]
+fn a_text_that_is_no_case_is_refused_where_it_is_wrong() {
+    let refused = |text: &str| Case::parse(text).map(drop).unwrap_err().to_string();
+    for (text, reason) in [
+        ("put CDS a", "line 1: no case has begun"),
+        ("case 7: it", "\"7\" is no rule"),
+        ("case C-001: it\nput CDS a", "no script has begun"),
+        ("case C-001: it\nsotw\nfly", "no step begins with \"fly\""),
+        ("case C-001: it\nsotw\nwait soon", "\"soon\" is no number"),
+        ("case C-001: it\nsotw\n> EDS [a", "']' is missing"),
+        ("case C-001: it\nsotw\n> EDS ?[a]", "a request has no \"?\""),
+        (
+            "case C-001: it\nsotw\n< EDS v1 n1 [a] b",
+            "\"b\" is too much",
+        ),
+        (
+            "case C-001: it\nsotw\n* seen EDS n1",
+            "nobody is told \"seen\"",
+        ),
+        ("case C-001: it\nsotw\nput CDS", "nothing is put"),
+    ] {
+        let error = refused(text);
+        assert!(error.contains(reason), "{error}");
+    }
+    assert!(fails("sotw\nremove EDS a\nquiet").contains("there is no \"a\""));
+    assert!(fails("delta\n> EDS [a]").contains("in delta"));
+}
