@@ -25,14 +25,14 @@ use crate::source::TestSource;
 /// Only reached when something hangs.
 pub(crate) const TOO_LONG: Duration = Duration::from_secs(30);
 
-struct Running {
+pub(crate) struct Running {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     server: JoinHandle<Result<(), tonic::transport::Error>>,
 }
 
 impl Running {
-    async fn start(xds: &XdsServer) -> Self {
+    pub(crate) async fn start(xds: &XdsServer) -> Self {
         Self::start_with(xds, xds.routes()).await
     }
 
@@ -53,7 +53,7 @@ impl Running {
         }
     }
 
-    async fn connect(&self) -> AggregatedDiscoveryServiceClient<Channel> {
+    pub(crate) async fn connect(&self) -> AggregatedDiscoveryServiceClient<Channel> {
         let endpoint = Endpoint::new(format!("http://{}", self.address)).unwrap();
         AggregatedDiscoveryServiceClient::new(endpoint.connect().await.unwrap())
     }
@@ -64,30 +64,13 @@ impl Running {
     }
 }
 
-fn server(source: &TestSource) -> XdsServer {
+pub(crate) fn server(source: &TestSource) -> XdsServer {
     XdsServer::builder(Arc::new(source.clone())).build()
 }
 
 pub(crate) fn requests<T>() -> (mpsc::Sender<T>, ReceiverStream<T>) {
     let (sender, receiver) = mpsc::channel(4);
     (sender, ReceiverStream::new(receiver))
-}
-
-#[tokio::test]
-async fn headers_come_before_anything_was_asked() {
-    let xds = server(&TestSource::with_clusters(&[("a", b"1")]));
-    let running = Running::start(&xds).await;
-    let mut client = running.connect().await;
-    let (sender, receiver) = requests();
-    let opened = client.stream_aggregated_resources(receiver);
-    let mut stream = timeout(TOO_LONG, opened)
-        .await
-        .unwrap()
-        .unwrap()
-        .into_inner();
-    sender.send(clusters("n")).await.unwrap();
-    let response = stream.message().await.unwrap().unwrap();
-    assert_eq!(bodies(&response), [b"1"]);
 }
 
 #[tokio::test]

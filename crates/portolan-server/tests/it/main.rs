@@ -8,6 +8,7 @@
 
 mod admission;
 mod client;
+mod faults;
 mod fetch;
 mod health;
 mod http2;

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use portolan_core::{Node, Peer, Refusal};
+use portolan_core::{Node, Peer};
 use portolan_server::{
     Callbacks, CloseReason, Event, RequestInfo, ResponseInfo, StreamInfo, XdsServer,
     XdsServerBuilder,
 };
 
-use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_clusters};
+use crate::client::{Client, SOTW, bodies, clusters};
 use crate::source::TestSource;
 
 /// Writes down what it hears.
@@ -73,7 +73,7 @@ impl Callbacks for Journal {
 
 /// Panics whenever it is called.
 #[derive(Debug)]
-struct Panics;
+pub(crate) struct Panics;
 
 impl Callbacks for Panics {
     fn stream_opened(&self, _: &StreamInfo) {
@@ -191,50 +191,6 @@ async fn a_panic_under_a_stream_ends_that_stream_alone() {
     source.publish(&[("a", b"2")]);
     assert_eq!(bodies(&good.response().await), [b"2"]);
     assert_eq!(xds.streams(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn each_stream_is_opened_and_closed_once_and_has_its_own_number() {
-    #[derive(Debug, Default)]
-    struct Numbers(Mutex<Vec<(u64, bool)>>);
-    impl Callbacks for Numbers {
-        fn stream_opened(&self, stream: &StreamInfo) {
-            self.0.lock().unwrap().push((stream.id(), true));
-        }
-        fn stream_closed(&self, stream: &StreamInfo, _: &CloseReason) {
-            self.0.lock().unwrap().push((stream.id(), false));
-        }
-    }
-
-    let source = TestSource::with_clusters(&[("a", b"1")]);
-    let numbers = Arc::new(Numbers::default());
-    let xds = XdsServer::builder(Arc::new(source.clone()))
-        .with_callbacks(numbers.clone())
-        .build();
-    let sotw = Client::of_clusters(&xds, "n").await;
-    let delta = Client::open(&xds, DELTA).await;
-    delta.send(&delta_clusters("n"));
-    let unreadable = Client::open(&xds, SOTW).await;
-    unreadable.send_message(b"\xff");
-    source.state().refusal = Some(Refusal::denied("no"));
-    let refused = Client::of_clusters(&xds, "n").await;
-    drop((sotw, delta, unreadable, refused));
-    xds.drained().await;
-
-    let numbers = numbers.0.lock().unwrap();
-    let of = |opened| {
-        let mut ids: Vec<_> = numbers
-            .iter()
-            .filter(|n| n.1 == opened)
-            .map(|n| n.0)
-            .collect();
-        ids.sort_unstable();
-        ids
-    };
-    let opened = of(true);
-    assert_eq!(opened.len(), 4);
-    assert!(opened.windows(2).all(|pair| pair[0] != pair[1]));
-    assert_eq!(opened, of(false));
 }
 
 #[tokio::test(start_paused = true)]

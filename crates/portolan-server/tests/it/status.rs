@@ -11,7 +11,7 @@ use portolan_types::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse,
 };
 
-use crate::client::{Client, DELTA, SOTW, clusters, delta_answer, delta_clusters, nack, node};
+use crate::client::{Client, DELTA, clusters, delta_answer, delta_clusters, nack, node};
 use crate::source::TestSource;
 
 fn server(source: &TestSource) -> XdsServer {
@@ -109,55 +109,6 @@ async fn a_partial_response_does_not_clear_the_rejection_of_something_else() {
     client.send(&delta_answer(&other, None));
     let status = clusters_of(&xds, &mut client, "n").await;
     assert_eq!(status.rejection().unwrap().message(), "a is bad");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_node_that_comes_again_is_what_it_says_now_b59() {
-    let source = TestSource::with_clusters(&[("a", b"1")]);
-    let xds = server(&source);
-    let zone = |zone: &str| {
-        let mut request = clusters("n");
-        request.node.as_mut().unwrap().cluster = zone.to_owned();
-        request
-    };
-    let mut client = Client::open(&xds, SOTW).await;
-    client.send(&zone("one"));
-    client.response().await;
-    assert_eq!(xds.status().node("n").unwrap().node().cluster(), "one");
-    drop(client);
-    xds.drained().await;
-    assert!(xds.status().node("n").is_none(), "nothing is kept of it");
-    assert_eq!(xds.status().nodes().count(), 0);
-
-    let mut client = Client::open(&xds, SOTW).await;
-    client.send(&zone("two"));
-    client.response().await;
-    assert_eq!(xds.status().node("n").unwrap().node().cluster(), "two");
-}
-
-#[tokio::test(start_paused = true)]
-async fn streams_of_one_node_come_and_go_independently_b60() {
-    let source = TestSource::with_clusters(&[("a", b"1")]);
-    let xds = server(&source);
-    let mut old = Client::of_clusters(&xds, "n").await;
-    let response = old.response().await;
-    nack(&old, &response, "no");
-    old.assert_quiet().await;
-    let mut new = Client::of_clusters(&xds, "n").await;
-    let response = new.response().await;
-    new.ack(&response);
-    new.assert_quiet().await;
-
-    let node = xds.status().node("n").unwrap();
-    let rejecting: Vec<_> = node.streams().iter().map(|s| s.is_rejecting()).collect();
-    assert_eq!(rejecting, [true, false]);
-    assert!(node.is_rejecting());
-    drop(old);
-    new.assert_quiet().await;
-    let node = xds.status().node("n").unwrap();
-    assert_eq!(node.streams().len(), 1);
-    assert!(!node.is_rejecting());
-    assert!(node.is_settled());
 }
 
 #[tokio::test(start_paused = true)]
