@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace::Workspace;
 use crate::{
-    api, codegen, docs, features, fmt, interop, layers, lint, minimal, msrv, package, sizes, test,
-    words,
+    api, codegen, conformance, docs, features, fmt, interop, layers, lint, minimal, msrv, package,
+    sizes, test, words,
 };
 
 /// One thing that must hold. A new one is a module with a [`Run`] and a line in [`GATES`].
@@ -49,6 +49,11 @@ pub(crate) const GATES: &[Gate] = &[
         codegen::check,
     ),
     gate("test", "the test command of README.md", test::run),
+    gate(
+        "conformance",
+        "each rule and known fault has a test that passes",
+        conformance::run,
+    ),
     gate("interop", "a real Envoy obeys", interop::run),
     gate("docs", "rustdoc, warnings denied", docs::run),
     gate(
@@ -121,7 +126,7 @@ fn report(gate: &Gate, workspace: &Workspace) -> bool {
     let result = (gate.run)(workspace);
     let seconds = started.elapsed().as_secs_f32();
     let line = |word: &str, text: &str| {
-        let line = format!("{word:<5} {:<9} {seconds:>6.1} s  {text}", gate.name);
+        let line = format!("{word:<5} {:<11} {seconds:>6.1} s  {text}", gate.name);
         println!("{}", line.trim_end());
     };
     match result {

@@ -3,6 +3,7 @@
 mod api;
 mod ci;
 mod codegen;
+mod conformance;
 mod docs;
 mod features;
 mod fmt;
