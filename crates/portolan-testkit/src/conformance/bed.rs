@@ -1,7 +1,10 @@
 use std::time::Duration;
 
+use bytes::Bytes;
 use portolan_core::{Name, Snapshot, TypeUrl};
 use portolan_engine::{Event, Request, Response, SessionConfig, Variant};
+
+use crate::fixture::Body;
 
 /// What a case needs of the server that it is played against.
 #[derive(Clone, Debug)]
@@ -72,7 +75,7 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AnswerResource {
-    /// Its name. In state of the world it is in the body, and whoever reads that puts it here.
+    /// Its name.
     pub name: Name,
     /// Its version; in state of the world there is none.
     pub version: Option<String>,
@@ -81,6 +84,15 @@ pub struct AnswerResource {
 }
 
 impl AnswerResource {
+    /// A resource of state of the world, whose name is in its body only, as it is in those of real types. Resources of
+    /// cases have theirs behind `name=`.
+    #[must_use]
+    pub fn in_sotw(body: Vec<u8>) -> Self {
+        let text = Body::parse(&Bytes::copy_from_slice(&body));
+        let name = text.value("name").unwrap_or_default().to_owned();
+        Self::new(name, None, body)
+    }
+
     /// A resource.
     #[must_use]
     pub fn new(name: impl Into<Name>, version: Option<String>, body: Vec<u8>) -> Self {

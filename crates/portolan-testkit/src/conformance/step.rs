@@ -226,6 +226,7 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
     while !line.is_over() {
         let Item { name, revision } = item(&line.word()?);
         let words = line.braces()?;
+        let own = format!("name={name}");
         let fixture = match words {
             Some(words) => words.iter().fold(
                 Fixture::new(type_url.clone(), name).on_demand(is_on_demand(&type_url)),
@@ -233,6 +234,7 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
             ),
             None => Fixture::of(&type_url, name),
         };
+        let fixture = fixture.word(&own);
         fixtures.push(match revision.text.as_str() {
             "" => fixture,
             revision => fixture.revision(number(revision)?),
