@@ -4,9 +4,10 @@ use bytes::Bytes;
 use portolan_core::{Resource, TypeUrl};
 use portolan_engine::{DeltaRequest, ErrorDetail, Request, SotwRequest, Variant};
 
-use super::bed::Answer;
+use super::bed::{Answer, AnswerResource};
 use super::step::{Ask, Expected, Item, Told, Verdict};
 use super::text::Word;
+use crate::fixture::Body;
 
 /// Behind the version of an answer that holds everything; what it marks is the same content.
 const MARK: char = '*';
@@ -22,14 +23,10 @@ pub(super) struct Versions {
 
 impl Versions {
     pub(super) fn learn(&mut self, resource: &Resource) {
-        let body = resource.body();
-        let revision = crate::fixture::Body::parse(&body)
-            .value("rev")
-            .map(str::to_owned);
         let key = (
             resource.type_url().clone(),
             resource.name().to_string(),
-            revision.unwrap_or_default(),
+            revision(&resource.body()),
         );
         let version = resource.version().as_str().to_owned();
         self.resources.insert(key, version);
@@ -42,9 +39,7 @@ impl Versions {
             return Err("a response has no version".to_owned());
         }
         for resource in &answer.resources {
-            if resource.version.as_deref() == Some("") {
-                return Err(format!("{:?} has no version", resource.name));
-            }
+            self.check_resource(&answer.type_url, resource)?;
         }
         let Some(word) = &expected.version else {
             return Ok(());
@@ -71,6 +66,19 @@ impl Versions {
         {
             Some(((_, name), _)) => Err(format!("the version is still {name}")),
             None => Ok(()),
+        }
+    }
+
+    /// Whether a resource that has a version has the one that was published, which tells its content.
+    fn check_resource(&self, type_url: &TypeUrl, resource: &AnswerResource) -> Result<(), String> {
+        let Some(version) = &resource.version else {
+            return Ok(());
+        };
+        let name = resource.name.to_string();
+        let revision = revision(&Bytes::copy_from_slice(&resource.body));
+        match self.resources.get(&(type_url.clone(), name, revision)) {
+            Some(known) if known == version => Ok(()),
+            _ => Err(format!("{:?} has version {version:?}", resource.name)),
         }
     }
 
@@ -240,6 +248,13 @@ impl StreamMemory {
             None => Ok(()),
         }
     }
+}
+
+fn revision(body: &Bytes) -> String {
+    Body::parse(body)
+        .value("rev")
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn bytes_of(names: &[String]) -> Vec<Bytes> {

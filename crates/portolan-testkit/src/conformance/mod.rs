@@ -49,7 +49,7 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual |
+//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it |
 //! | `remove EDS a` | takes one out |
 //! | `label CDS v9` | gives a type a label |
 //! | `publish` | publishes what the lines before say; without it the next line that is none of these does. By itself, an empty publication or the same again |
@@ -58,7 +58,7 @@
 //! | `> EDS +[a] -[b] irv[a b@2 c@"x"]` | delta: subscribes, unsubscribes, tells what an earlier stream left; `n=n1` as well |
 //! | `> ACK EDS n1`, `> NACK EDS n1` | answers a response, with names, `+[a]`, `err=13:"text"` if wanted |
 //! | `< EDS v1 n1 [a@2]` | state of the world: this comes. Another `v` is another version, and `"v9"` is that text |
-//! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, removed names, names without a body; a version as well |
+//! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, which have the versions that were published, removed names, names without a body; a version as well |
 //! | `quiet` | nothing comes |
 //! | `wait 5s` | nothing has come, and time passes |
 //! | `hold`, `release` | the client ceases to read, reads again |
@@ -96,7 +96,21 @@ use crate::Setup;
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 1] = [("ACK", include_str!("cases/ack.txt"))];
+const GROUPS: [(&str, &str); 13] = [
+    ("STREAM", include_str!("cases/stream.txt")),
+    ("TYPES", include_str!("cases/types.txt")),
+    ("SUB", include_str!("cases/sub.txt")),
+    ("ACK", include_str!("cases/ack.txt")),
+    ("DEL", include_str!("cases/del.txt")),
+    ("DSUB", include_str!("cases/dsub.txt")),
+    ("DACK", include_str!("cases/dack.txt")),
+    ("DDEL", include_str!("cases/ddel.txt")),
+    ("WARM", include_str!("cases/warm.txt")),
+    ("NOEXIST", include_str!("cases/noexist.txt")),
+    ("DUP", include_str!("cases/dup.txt")),
+    ("CPID", include_str!("cases/cpid.txt")),
+    ("SIZE", include_str!("cases/size.txt")),
+];
 
 /// A source, and what can be published through it.
 pub trait Subject {

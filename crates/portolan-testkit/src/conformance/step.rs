@@ -5,6 +5,9 @@ use portolan_core::{ResourceTypes, TypeUrl};
 use super::text::{Line, Word, word_of};
 use crate::fixture::Fixture;
 
+/// Among the words of a body, the one that is none.
+const ON_DEMAND: &str = "on-demand";
+
 /// What a script does, line by line.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -159,7 +162,7 @@ impl Ask {
 }
 
 impl Expected {
-    fn parse(line: &mut Line<'_>) -> Result<Self, String> {
+    pub(super) fn parse(line: &mut Line<'_>) -> Result<Self, String> {
         let type_url = type_url(line)?;
         let mut version = None;
         let mut nonce = line.word()?;
@@ -230,7 +233,10 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
         let fixture = match words {
             Some(words) => words.iter().fold(
                 Fixture::new(type_url.clone(), name).on_demand(is_on_demand(&type_url)),
-                |fixture, word| fixture.word(word),
+                |fixture, word| match word.as_str() {
+                    ON_DEMAND => fixture.on_demand(true),
+                    word => fixture.word(word),
+                },
             ),
             None => Fixture::of(&type_url, name),
         };

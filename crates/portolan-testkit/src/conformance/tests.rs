@@ -1,7 +1,11 @@
 use portolan_core::Snapshot;
+use portolan_core::well_known::ROUTE;
 
-use super::{Case, Subject, cases, runs};
-use crate::Shelf;
+use super::memory::Versions;
+use super::step::Expected;
+use super::text::Line;
+use super::{Answer, AnswerResource, Case, Subject, cases, runs};
+use crate::{Shelf, fixture};
 
 struct OfShelf(Shelf);
 
@@ -72,6 +76,32 @@ fn names_of_versions_and_nonces_mean_one_thing() {
     assert!(with("< EDS v2 n2 [a@2]\n> EDS [a] v=v3").contains("no version v3"));
     let same = "sotw\nput EDS a b\n> EDS [a]\n< EDS v1 n1 [a]\n> EDS [a b]\n< EDS v2 n2 [b]";
     assert!(fails(same).contains("the version is still v1"));
+}
+
+#[test]
+fn resources_in_delta_have_the_versions_that_were_published() {
+    let mut versions = Versions::default();
+    let published = fixture::route("a", ["c"]).revision(2).build();
+    versions.learn(&published);
+    let mut line = Line::new("RDS n1 [a@2]");
+    let expected = Expected::parse(&mut line).unwrap();
+    let mut check = |version: &str| {
+        let body = published.body().to_vec();
+        let mut answer = Answer::new(ROUTE, "v", "n");
+        let resource = AnswerResource::new("a", Some(version.to_owned()), body);
+        answer.resources.push(resource);
+        versions.check(&expected, &answer)
+    };
+    assert_eq!(check(published.version().as_str()), Ok(()));
+    assert!(check("another").unwrap_err().contains("has version"));
+    assert!(check("").unwrap_err().contains("has version"));
+}
+
+#[test]
+fn what_is_on_demand_comes_by_name_only() {
+    let put = "delta\nput CDS a{} od{on-demand}\n> CDS\n";
+    assert_eq!(played(&format!("{put}< CDS n1 [a]")), Ok(()));
+    assert!(fails(&format!("{put}< CDS n1 [a od]")).contains("what came is"));
 }
 
 #[test]
