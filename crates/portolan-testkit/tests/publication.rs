@@ -74,25 +74,6 @@ fn an_empty_snapshot_lets_envoy_start() {
 }
 
 #[test]
-fn clearing_is_quiet_and_what_follows_is_told_as_a_difference() {
-    // B57
-    for client in clients() {
-        let shelf = Shelf::new();
-        shelf.put([fixture::static_cluster("a"), fixture::static_cluster("b")]);
-        let mut pair = Pair::new(client, &shelf);
-        pair.client.want(&CLUSTER, []);
-        pair.drive();
-        shelf.clear();
-        pair.drive();
-        assert_eq!(pair.client.received().len(), 1);
-        shelf.put([fixture::static_cluster("b"), fixture::static_cluster("c")]);
-        pair.drive();
-        assert_eq!(pair.client.received().len(), 2);
-        assert_eq!(pair.client.held_names(&CLUSTER), ["b".into(), "c".into()]);
-    }
-}
-
-#[test]
 fn clearing_and_publishing_the_same_again_is_quiet() {
     for client in clients() {
         let shelf = Shelf::new();

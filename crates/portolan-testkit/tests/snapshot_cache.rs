@@ -69,43 +69,6 @@ fn an_unchanged_snapshot_is_told_nobody() {
 }
 
 #[test]
-fn a_cleared_group_keeps_its_streams_and_hears_what_follows_as_a_difference() {
-    // B57
-    let (writer, reader) = cache();
-    let group = "a".to_owned();
-    let mut pair = pair_of(PlainClient::delta(), "a", &reader);
-    let _ = writer.set(&group, snapshot(["x", "y"].map(fixture::static_cluster)));
-    pair.client.subscribe(&CLUSTER, []);
-    pair.drive();
-    pair.skip();
-    writer.clear(&group);
-    pair.drive();
-    pair.expect_quiet();
-    let _ = writer.set(&group, snapshot(["y", "z"].map(fixture::static_cluster)));
-    pair.drive();
-    pair.expect(["< CDS n2 [z] -[x]", "> ACK CDS n2"]);
-}
-
-#[test]
-fn a_stream_that_ends_is_forgotten_and_the_next_is_served_the_newest() {
-    // B58, C-017
-    let (writer, reader) = cache();
-    let group = "a".to_owned();
-    let mut pair = pair_of(EnvoyClient::new(EnvoyMux::Delta), "a", &reader);
-    let _ = writer.set(&group, snapshot([fixture::static_cluster("x")]));
-    pair.drive();
-    assert_eq!(writer.streams(&group), 1);
-    pair.disconnect();
-    assert_eq!(writer.streams(&group), 0);
-    let _ = writer.set(&group, snapshot([fixture::static_cluster("y")]));
-    let _ = writer.set(&group, snapshot([fixture::static_cluster("z")]));
-    pair.connect();
-    pair.drive();
-    let names: Vec<_> = pair.client.clusters().into_keys().collect();
-    assert_eq!(names, ["z".into()]);
-}
-
-#[test]
 fn a_hundred_streams_of_a_group_hear_of_one_publication() {
     let (writer, reader) = cache();
     let group = "a".to_owned();

@@ -1,8 +1,8 @@
 //! What a state-of-the-world client subscribes: names, wildcards, and the ways from one to the other.
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, RUNTIME};
-use portolan_engine::{Event, SessionConfig};
-use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
+use portolan_engine::Event;
+use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
 
 fn endpoints() -> (Shelf, Pair<PlainClient>) {
     let shelf = Shelf::new();
@@ -474,22 +474,6 @@ fn types_without_a_legacy_wildcard_have_none_and_a_star_works_for_all() {
         "< EDS v1 n2 [a b c]",
         "> ACK EDS n2",
     ]);
-}
-
-#[test]
-fn the_legacy_wildcard_can_be_switched_off() {
-    let (shelf, _) = clusters();
-    let config: SessionConfig = Setup::default_config().with_legacy_wildcard(false);
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let setup = Setup::default().with_config(config.clone());
-        let mut pair = Pair::open(client, &shelf, setup);
-        pair.client.want(&CLUSTER, []);
-        pair.drive();
-        assert!(pair.client.received().is_empty());
-        pair.client.want(&CLUSTER, ["*"]);
-        pair.drive();
-        assert_eq!(pair.client.held(&CLUSTER).len(), 2);
-    }
 }
 
 #[test]

@@ -4,6 +4,9 @@
 //! cache, as they do in a server.
 
 mod ads;
+mod api;
 mod bed;
+mod cache;
+mod clients;
 mod delta;
 mod sotw;
