@@ -54,26 +54,57 @@ impl Case {
     /// # Errors
     /// The first line that cannot be read.
     pub fn parse(text: &str) -> Result<Vec<Self>, CaseError> {
-        let mut cases: Vec<Self> = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
+        let lines = text.lines().enumerate();
+        let lines = lines.map(|(index, line)| (index + 1, line.trim()));
+        let lines: Vec<_> = lines
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .collect();
+        let mut cases = Vec::new();
+        let mut rest = &lines[..];
+        while let Some((first, after)) = rest.split_first() {
+            let begins = |(_, line): &(usize, &str)| line.starts_with("case ");
+            let end = after.iter().position(begins).unwrap_or(after.len());
+            let (body, next) = after.split_at(end);
+            let types = body.first().and_then(|(_, line)| line.strip_prefix("for "));
+            match types {
+                Some(types) => {
+                    for name in types.split(' ') {
+                        cases.push(Self::read(*first, &body[1..], Some(name))?);
+                    }
+                }
+                None => cases.push(Self::read(*first, body, None)?),
             }
-            let number = index + 1;
-            let read = match line.strip_prefix("case ") {
-                Some(head) => Self::begin(head).map(|case| cases.push(case)),
-                None => match cases.last_mut() {
-                    Some(case) => case.line(number, line),
-                    None => Err("no case has begun".to_owned()),
-                },
-            };
-            read.map_err(|reason| CaseError {
-                line: number,
-                reason,
-            })?;
+            rest = next;
         }
         Ok(cases)
+    }
+
+    /// Reads one case, in which `T` is this type.
+    fn read(
+        (number, head): (usize, &str),
+        body: &[(usize, &str)],
+        type_name: Option<&str>,
+    ) -> Result<Self, CaseError> {
+        let wrong = |line, reason| CaseError { line, reason };
+        let head = head.strip_prefix("case ");
+        let head = head.ok_or_else(|| wrong(number, "no case has begun".to_owned()))?;
+        let mut case = Self::begin(head).map_err(|reason| wrong(number, reason))?;
+        let mut read = |number, line: &str| {
+            let read = case.line(number, line);
+            read.map_err(|reason| wrong(number, reason))
+        };
+        let Some(name) = type_name else {
+            body.iter()
+                .try_for_each(|(number, line)| read(*number, line))?;
+            return Ok(case);
+        };
+        for (number, line) in body {
+            let of_type = |word| if word == "T" { name } else { word };
+            let words: Vec<_> = line.split(' ').map(of_type).collect();
+            read(*number, &words.join(" "))?;
+        }
+        case.title += &format!(" ({name})");
+        Ok(case)
     }
 
     fn begin(head: &str) -> Result<Self, String> {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use portolan_core::{Resource, TypeUrl};
+use portolan_core::{Name, Resource, TypeUrl};
 use portolan_engine::{DeltaRequest, ErrorDetail, Request, SotwRequest, Variant};
 
 use super::bed::{Answer, AnswerResource};
@@ -15,21 +15,18 @@ const MARK: char = '*';
 /// What versions scripts speak of.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
-    /// By type and name, the versions of what was published, by revision.
-    resources: BTreeMap<(TypeUrl, String, String), String>,
-    /// What `v1` of a type is.
-    named: BTreeMap<(TypeUrl, String), String>,
+    /// By type and name, the versions and bodies of what was published, by revision.
+    resources: BTreeMap<(TypeUrl, String, String), (String, Bytes)>,
+    /// What `v1` of a type is: what is left of it without the mark, and how it was seen last.
+    named: BTreeMap<(TypeUrl, String), (String, String)>,
 }
 
 impl Versions {
     pub(super) fn learn(&mut self, resource: &Resource) {
-        let key = (
-            resource.type_url().clone(),
-            resource.name().to_string(),
-            revision(&resource.body()),
-        );
+        let body = resource.body();
+        let key = key(resource.type_url(), resource.name(), &body);
         let version = resource.version().as_str().to_owned();
-        self.resources.insert(key, version);
+        self.resources.insert(key, (version, body));
     }
 
     /// Whether a response has the version that is expected: one that is written out, or the one of that name, which is
@@ -52,33 +49,35 @@ impl Versions {
             };
         }
         let key = (expected.type_url.clone(), word.text.clone());
-        let known = self.named.entry(key).or_insert_with(|| content.to_owned());
-        if known != content {
-            return Err(format!("{} is another version", word.text));
+        let named = (content.to_owned(), answer.version.clone());
+        match self.named.insert(key, named) {
+            Some((known, _)) if known != content => {
+                return Err(format!("{} is another version", word.text));
+            }
+            _ => {}
         }
-        let same = |((url, name), version): (&(TypeUrl, String), &String)| {
+        let same = |((url, name), (version, _)): &(&(TypeUrl, String), &(String, String))| {
             *url == expected.type_url && version == content && *name != word.text
         };
-        match self
-            .named
-            .iter()
-            .find(|(key, version)| same((key, version)))
-        {
+        match self.named.iter().find(same) {
             Some(((_, name), _)) => Err(format!("the version is still {name}")),
             None => Ok(()),
         }
     }
 
-    /// Whether a resource that has a version has the one that was published, which tells its content.
+    /// Whether a resource is what was published: the bytes of this name and revision and, where it has a version, that.
     fn check_resource(&self, type_url: &TypeUrl, resource: &AnswerResource) -> Result<(), String> {
-        let Some(version) = &resource.version else {
-            return Ok(());
+        let body = Bytes::copy_from_slice(&resource.body);
+        let Some((version, published)) = self.resources.get(&key(type_url, &resource.name, &body))
+        else {
+            return Err(format!("{:?} was not published", resource.name));
         };
-        let name = resource.name.to_string();
-        let revision = revision(&Bytes::copy_from_slice(&resource.body));
-        match self.resources.get(&(type_url.clone(), name, revision)) {
-            Some(known) if known == version => Ok(()),
-            _ => Err(format!("{:?} has version {version:?}", resource.name)),
+        match &resource.version {
+            Some(found) if found != version => {
+                Err(format!("{:?} has version {found:?}", resource.name))
+            }
+            _ if *published != body => Err(format!("{:?} is not whole", resource.name)),
+            _ => Ok(()),
         }
     }
 
@@ -87,7 +86,7 @@ impl Versions {
             return Ok(word.text.clone());
         }
         let key = (type_url.clone(), word.text.clone());
-        let version = self.named.get(&key).cloned();
+        let version = self.named.get(&key).map(|(_, seen)| seen.clone());
         version.ok_or_else(|| format!("no version {} was seen", word.text))
     }
 
@@ -97,9 +96,13 @@ impl Versions {
             return Ok(revision.text.clone());
         }
         let key = (type_url.clone(), item.name.clone(), revision.text.clone());
-        let version = self.resources.get(&key).cloned();
+        let version = self.resources.get(&key).map(|(version, _)| version.clone());
         version.ok_or_else(|| format!("no such {:?} was published", item.name))
     }
+}
+
+fn key(type_url: &TypeUrl, name: &Name, body: &Bytes) -> (TypeUrl, String, String) {
+    (type_url.clone(), name.to_string(), revision(body))
 }
 
 /// What the client of a stream knows of it.

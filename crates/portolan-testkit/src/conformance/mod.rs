@@ -42,6 +42,8 @@
 //!     > ACK EDS n1 [a b]
 //!     < EDS v1 n2 [b]
 //! ```
+//! `for LDS CDS`, on the first line, makes a case of each of these types, which the lines below call `T`.
+//!
 //! Above the scripts: `only ads` or `only single` where a case is not about both kinds of service (one that asks for
 //! several types runs on the aggregated one anyway), `only simulated`, `with legacy_wildcard=off`,
 //! `with max_response=<bytes>`. A script has these lines, and others of these kinds fail it: whatever comes must be
@@ -57,7 +59,7 @@
 //! | `> EDS [a b]` | state of the world: asks for names, with the version last accepted and the newest nonce. `v=` `n=` `v=v1` `n=n1` `n="other"` give others |
 //! | `> EDS +[a] -[b] irv[a b@2 c@"x"]` | delta: subscribes, unsubscribes, tells what an earlier stream left; `n=n1` as well |
 //! | `> ACK EDS n1`, `> NACK EDS n1` | answers a response, with names, `+[a]`, `err=13:"text"` if wanted |
-//! | `< EDS v1 n1 [a@2]` | state of the world: this comes. Another `v` is another version, and `"v9"` is that text |
+//! | `< EDS v1 n1 [a@2]` | state of the world: this comes. Another `v` is another version, however it is marked, and `"v9"` is that text |
 //! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, which have the versions that were published, removed names, names without a body; a version as well |
 //! | `quiet` | nothing comes |
 //! | `wait 5s` | nothing has come, and time passes |
@@ -96,10 +98,11 @@ use crate::Setup;
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 13] = [
+const GROUPS: [(&str, &str); 14] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
+    ("SUB", include_str!("cases/sub_wildcard.txt")),
     ("ACK", include_str!("cases/ack.txt")),
     ("DEL", include_str!("cases/del.txt")),
     ("DSUB", include_str!("cases/dsub.txt")),

@@ -82,6 +82,7 @@ impl<'a> Player<'a> {
                 self.settle(*time);
             }
             Step::Read(on) => {
+                self.open();
                 self.bed.set_reading(self.stream, *on);
                 self.settled = false;
             }

@@ -131,3 +131,28 @@ fn a_text_that_is_no_case_is_refused_where_it_is_wrong() {
     assert!(fails("sotw\nremove EDS a\nquiet").contains("there is no \"a\""));
     assert!(fails("delta\n> EDS [a]").contains("in delta"));
 }
+
+#[test]
+fn a_case_for_several_types_is_a_case_of_each() {
+    let text = "case C-001: it\nfor CDS RDS\nonly ads\nsotw\nput T a\n> T [*]\n< T v1 n1 [a]";
+    let cases = Case::parse(text).unwrap();
+    let shown = |case| runs([case]).iter().map(ToString::to_string).collect();
+    let names: Vec<String> = cases.into_iter().flat_map::<Vec<_>, _>(shown).collect();
+    assert_eq!(names, ["c001/sotw/ads it (CDS)", "c001/sotw/ads it (RDS)"]);
+    let empty_for_one = "for CDS RDS\nsotw\nput CDS a\n> T []\n< T v1 n1 [a]";
+    assert!(fails(empty_for_one).contains("nothing came"));
+}
+
+#[test]
+fn what_is_on_demand_is_kept_out_of_wildcards_and_bodies_are_compared() {
+    let with = |put: &str| played(&format!("sotw\n{put}\n> CDS []\n< CDS v1 n1 [a]"));
+    assert_eq!(with("put CDS a b{on-demand}"), Ok(()));
+    assert!(with("put CDS a b{}").unwrap_err().contains("what came is"));
+    // What was published last under a name is another body than the one that came.
+    let asked =
+        "sotw\nput CDS a\n> CDS []\n< CDS v1 n1 [a]\n> ACK CDS n1\nhold\nput CDS a@2\nquiet\n";
+    let changed = fails(&format!(
+        "{asked}put CDS a@2{{}}\nrelease\n< CDS v2 n2 [a@2]"
+    ));
+    assert!(changed.contains("is not whole"), "{changed}");
+}
