@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use portolan_core::Refusal;
+use portolan_core::{Refusal, well_known};
 use portolan_server::{Limits, SessionConfig, Variant, XdsServer, XdsServerBuilder};
 use portolan_types::envoy::service::discovery::v3::DiscoveryRequest;
 use tonic::Code;
 
 use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_clusters};
+use crate::observers::Journal;
 use crate::source::TestSource;
 
 fn builder(source: &TestSource) -> XdsServerBuilder {
@@ -112,6 +113,40 @@ async fn a_first_request_without_a_node_ends_its_stream_alone() {
         text,
     )
     .await;
+}
+
+/// Elsewhere a request without a node was taken for one of a node without a name, and all such streams shared its state.
+#[tokio::test(start_paused = true)]
+async fn b19_the_node_of_the_first_message_is_that_of_the_stream() {
+    let source = TestSource::default();
+    let journal = Arc::new(Journal::default());
+    let xds = builder(&source).with_callbacks(journal.clone()).build();
+    let mut client = Client::of_clusters(&xds, "n1").await;
+    client.send(&DiscoveryRequest {
+        type_url: well_known::LISTENER.to_string(),
+        ..DiscoveryRequest::default()
+    });
+    client.assert_quiet().await;
+    source.publish_of(&well_known::LISTENER, &[("l", b"1")]);
+    let mut told = [client.response().await, client.response().await];
+    told.sort_by_key(|response| response.resources.len());
+    assert_eq!(told[1].type_url, well_known::LISTENER.as_str());
+    let lines = journal.lines();
+    let requests: Vec<_> = lines.iter().filter(|l| l.contains("request")).collect();
+    let said = "n1 request names=0 nonce=\"\"";
+    assert_eq!(requests, [said, said]);
+
+    for path in [SOTW, DELTA] {
+        let mut nobody = Client::open(&xds, path).await;
+        let type_url = match path {
+            SOTW => b"\x22\x01t",
+            _ => b"\x12\x01t",
+        };
+        nobody.send_message(type_url);
+        assert_eq!(nobody.ended().await.code, Code::InvalidArgument);
+    }
+    let nodes: Vec<_> = xds.status().nodes().map(|n| n.id().to_owned()).collect();
+    assert_eq!(nodes, ["n1"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,8 +3,11 @@
 use bytes::Bytes;
 use portolan_core::well_known;
 use portolan_server::XdsServer;
-use portolan_types::envoy::service::discovery::v3::DeltaDiscoveryResponse;
+use portolan_types::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest,
+};
 use portolan_types::google::rpc::Status;
+use prost::Message;
 use std::sync::Arc;
 
 use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_clusters};
@@ -89,6 +92,96 @@ async fn delta_is_answered_and_names_what_is_missing() {
         b"1"
     );
     assert_eq!(response.removed_resources, ["missing"]);
+}
+
+/// Elsewhere a delta response left out what wraps a resource, and proxies applied an empty filter.
+#[tokio::test(start_paused = true)]
+async fn b45_each_resource_in_delta_has_its_name_its_version_and_its_type() {
+    let source = TestSource::default();
+    source.publish_of(&well_known::EXTENSION_CONFIG, &[("f", b"1"), ("g", b"2")]);
+    let xds = server(&source);
+    let mut client = Client::open(&xds, DELTA).await;
+    client.send(&DeltaDiscoveryRequest {
+        type_url: well_known::EXTENSION_CONFIG.to_string(),
+        resource_names_subscribe: vec!["f".into(), "g".into()],
+        ..delta_clusters("n")
+    });
+    let response: DeltaDiscoveryResponse = client.message().await;
+    assert_eq!(response.type_url, well_known::EXTENSION_CONFIG.as_str());
+    assert!(!response.nonce.is_empty() && !response.system_version_info.is_empty());
+    let names: Vec<_> = response.resources.iter().map(|r| &*r.name).collect();
+    assert_eq!(names, ["f", "g"]);
+    for resource in &response.resources {
+        assert!(!resource.version.is_empty());
+        let any = resource.resource.as_ref().unwrap();
+        assert_eq!(any.type_url, response.type_url);
+        assert!(!any.value.is_empty());
+    }
+}
+
+/// What a client of gRPC receives at most, unless it is told otherwise.
+const GRPC_LIMIT: usize = 4 << 20;
+
+/// Elsewhere a proxy that came back with much was refused, for its first request exceeded the limit of gRPC.
+#[tokio::test(start_paused = true)]
+async fn b53_a_client_may_come_back_with_a_hundred_thousand_resources() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = server(&source);
+    let mut client = Client::open(&xds, DELTA).await;
+    let gone = |number| format!("cluster-{number:05}.of.a.rather.long.name.example.com");
+    let version = "0123456789abcdef0123456789abcdef";
+    let request = DeltaDiscoveryRequest {
+        initial_resource_versions: (0..100_000)
+            .map(|number| (gone(number), version.to_owned()))
+            .collect(),
+        ..delta_clusters("n")
+    };
+    assert!(request.encoded_len() > 8_000_000);
+    client.send(&request);
+    let (mut names, mut removed) = (Vec::new(), 0);
+    while removed < 100_000 {
+        let response: DeltaDiscoveryResponse = client.message().await;
+        assert!(response.encoded_len() <= GRPC_LIMIT);
+        names.extend(response.resources.into_iter().map(|r| r.name));
+        removed += response.removed_resources.len();
+    }
+    assert_eq!((&*names, removed), (&["a".to_owned()][..], 100_000));
+    client.assert_quiet().await;
+}
+
+/// Elsewhere a response exceeded what clients of gRPC receive, and they dropped the stream again and again.
+#[tokio::test(start_paused = true)]
+async fn b53_responses_keep_below_the_limit_of_grpc() {
+    let names: Vec<_> = (0..100).map(|number| format!("{number:03}")).collect();
+    let body = vec![b'x'; 100_000];
+    let resources: Vec<_> = names.iter().map(|name| (&**name, &*body)).collect();
+    let source = TestSource::default();
+    source.publish_of(&well_known::ENDPOINT, &resources);
+    let xds = server(&source);
+    let mut sotw = Client::open(&xds, SOTW).await;
+    sotw.send(&DiscoveryRequest {
+        type_url: well_known::ENDPOINT.to_string(),
+        resource_names: names.clone(),
+        ..clusters("n")
+    });
+    let mut delta = Client::open(&xds, DELTA).await;
+    delta.send(&DeltaDiscoveryRequest {
+        type_url: well_known::ENDPOINT.to_string(),
+        resource_names_subscribe: names,
+        ..delta_clusters("n")
+    });
+    let (mut told, mut told_delta) = (0, 0);
+    while told < 100 {
+        let response = sotw.response().await;
+        assert!(response.encoded_len() <= GRPC_LIMIT);
+        told += response.resources.len();
+    }
+    while told_delta < 100 {
+        let response: DeltaDiscoveryResponse = delta.message().await;
+        assert!(response.encoded_len() <= GRPC_LIMIT);
+        told_delta += response.resources.len();
+    }
+    assert_eq!((told, told_delta), (100, 100));
 }
 
 #[tokio::test(start_paused = true)]

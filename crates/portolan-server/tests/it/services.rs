@@ -120,9 +120,9 @@ async fn no_service_of_one_type_serves_another() {
     }
 }
 
-/// B49
+/// Elsewhere a variant that is not served was accepted and ignored: proxies looked connected and were frozen.
 #[tokio::test(start_paused = true)]
-async fn a_server_of_one_variant_answers_the_other_with_unimplemented() {
+async fn b49_a_server_of_one_variant_answers_the_other_with_unimplemented() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     for disabled in [Variant::Sotw, Variant::Delta] {
         let xds = builder(&source).without_variant(disabled).build();
@@ -134,6 +134,24 @@ async fn a_server_of_one_variant_answers_the_other_with_unimplemented() {
                 assert_eq!(client.ended().await.code, Code::Unimplemented);
             }
         }
+    }
+}
+
+/// Elsewhere one variant starved the other where both served a node.
+#[tokio::test(start_paused = true)]
+async fn b49_a_node_may_speak_both_variants() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = builder(&source).build();
+    let mut clients = Vec::new();
+    for (path, variant) in [(SOTW, Variant::Sotw), (DELTA, Variant::Delta)] {
+        let mut client = Client::open(&xds, path).await;
+        ask(&client, variant, &well_known::CLUSTER);
+        assert_eq!(next(&mut client, variant).await.1, ["1"]);
+        clients.push((client, variant));
+    }
+    source.publish(&[("a", b"2")]);
+    for (client, variant) in &mut clients {
+        assert_eq!(next(client, *variant).await.1, ["2"]);
     }
 }
 
@@ -172,12 +190,17 @@ async fn a_service_that_was_not_added_is_unimplemented_and_those_that_were_work(
     }
 }
 
-/// B50: each type that there is, and one that nobody has heard of, each way that it can be had.
+/// Elsewhere a type that is not one of the four main ones broke the stream, or was served once. Each type that there
+/// is, and two that nobody has heard of, each way that it can be had.
 #[tokio::test(start_paused = true)]
-async fn every_type_is_added_updated_removed_and_added_again() {
-    let custom = TypeUrl::from_static("type.googleapis.com/acme.v1.Widget");
+async fn b50_every_type_is_added_updated_removed_and_added_again() {
+    let unregistered = [
+        "type.googleapis.com/acme.v1.Widget",
+        "type.googleapis.com/envoy.extensions.filters.network.thrift_proxy.v3.RouteConfiguration",
+    ];
     let types = ResourceTypes::well_known();
-    let urls = types.iter().map(|t| t.url().clone()).chain([custom]);
+    let urls = types.iter().map(|t| t.url().clone());
+    let urls = urls.chain(unregistered.map(TypeUrl::from_static));
     for type_url in urls {
         let own = |m: &&MethodPath| m.type_url.as_ref() == Some(&type_url);
         let streams = methods().iter().filter(own);

@@ -1,14 +1,11 @@
 //! Delta.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
+use portolan_core::ResourceError;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, EXTENSION_CONFIG, ROUTE, SECRET, VIRTUAL_HOST};
-use portolan_core::{ResourceError, ResourceTypes, SotwMode, TypeUrl};
-use portolan_engine::{Event, Scope, Variant};
-use portolan_testkit::{
-    Client, EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, fixture, fixture::Fixture,
-};
+use portolan_engine::Event;
+use portolan_testkit::{EnvoyClient, EnvoyMux, PlainClient, Setup, fixture};
 
 use crate::bed::{Bed, both, snapshot};
 
@@ -237,75 +234,6 @@ fn b48_each_response_has_a_nonce_of_its_own() {
         _ => None,
     });
     assert_eq!(acked.collect::<Vec<_>>(), nonces[..1]);
-}
-
-/// Subscribes a resource of a type, changes it, removes it and brings it back.
-fn check_life_cycle(mut pair: Pair<PlainClient>, bed: &Bed, url: &TypeUrl) {
-    let make = |revision| [Fixture::new(url.clone(), "x").revision(revision)];
-    bed.put(make(1));
-    let delta = pair.client.variant() == Variant::Delta;
-    pair.client.want(url, ["x"]);
-    pair.drive();
-    let held = |pair: &Pair<PlainClient>| pair.client.held(url).get("x").map(|r| r.body());
-    assert_eq!(held(&pair).as_deref(), Some(&b"rev=1"[..]), "{url}");
-    bed.put(make(2));
-    pair.drive();
-    assert_eq!(held(&pair).as_deref(), Some(&b"rev=2"[..]), "{url}");
-    bed.remove(url, ["x"]);
-    pair.drive();
-    bed.put(make(2));
-    pair.drive();
-    let told = pair.client.received();
-    let last = told.last().expect("it is served");
-    assert_eq!(
-        last.resources.len(),
-        1,
-        "{url} came back\n{}",
-        pair.transcript()
-    );
-    let removals = told.iter().filter(|r| r.resources.is_empty()).count();
-    let types = ResourceTypes::well_known();
-    // State of the world has no way to say that a resource of a partial type is gone, and some are better not said to be.
-    let full_state = types.get(url).sotw_mode() == SotwMode::FullState;
-    let expected = match delta {
-        true => ![SECRET, EXTENSION_CONFIG].contains(url),
-        false => full_state,
-    };
-    assert_eq!(
-        removals,
-        usize::from(expected),
-        "{url}\n{}",
-        pair.transcript()
-    );
-}
-
-/// Elsewhere a type that is not one of the four main ones broke the stream, or was served once.
-#[test]
-fn b50_every_type_is_served_in_either_variant_and_on_either_kind_of_stream() {
-    let unregistered = [
-        "type.googleapis.com/envoy.service.ratelimit.v3.RateLimitConfig",
-        "type.googleapis.com/envoy.extensions.filters.network.thrift_proxy.v3.RouteConfiguration",
-        "type.googleapis.com/acme.v1.Widget",
-    ];
-    let types = ResourceTypes::well_known();
-    let urls = types.iter().map(|known| known.url().clone());
-    let urls: BTreeSet<_> = urls.chain(unregistered.map(Into::into)).collect();
-    assert!(urls.len() > 12, "{urls:?}");
-    for url in &urls {
-        for client in both() {
-            // Virtual hosts and endpoints one by one are a matter of delta alone (C-048).
-            let mode = types.get(url).sotw_mode();
-            if client.variant() == Variant::Sotw && mode == SotwMode::Unsupported {
-                continue;
-            }
-            for scope in [Scope::Aggregated, Scope::Single(types.get(url))] {
-                let bed = Bed::new();
-                let setup = Setup::default().with_scope(scope);
-                let client = PlainClient::new(client.variant());
-                check_life_cycle(bed.pair_set_up(client, setup), &bed, url);
-            }
-        }
-    }
 }
 
 /// Elsewhere the empty first request for virtual hosts was taken for a wildcard over all of them.
