@@ -24,8 +24,7 @@ fn acked(events: &[Event]) -> Vec<String> {
 }
 
 #[test]
-fn an_ack_is_told_once_and_not_answered() {
-    // C-097, C-188, C-203
+fn c097_c188_c203_an_ack_is_told_once_and_not_answered() {
     for client in [PlainClient::sotw(), PlainClient::delta()] {
         let (_, mut pair) = endpoints(client);
         pair.client.ack(&ENDPOINT);
@@ -34,21 +33,6 @@ fn an_ack_is_told_once_and_not_answered() {
         assert_eq!(pair.client.received().len(), 1);
         assert_eq!(acked(&pair.take_events()), ["1"]);
     }
-}
-
-#[test]
-fn in_state_of_the_world_an_ack_settles_all_before_it() {
-    // C-118
-    let (shelf, mut pair) = endpoints(PlainClient::sotw());
-    shelf.put([fixture::endpoints("a", "2")]);
-    pair.drive();
-    pair.client.answer(&ENDPOINT, "2", None);
-    pair.client.answer(&ENDPOINT, "1", None);
-    pair.drive();
-    let told = pair.take_events();
-    assert_eq!(acked(&told), ["2"]);
-    let stale = |e: &Event| matches!(e, Event::StaleNonce { nonce, .. } if nonce == "1");
-    assert!(told.iter().any(stale), "{told:?}");
 }
 
 #[test]
@@ -66,42 +50,7 @@ fn in_delta_an_ack_settles_its_own_response() {
 }
 
 #[test]
-fn an_older_version_with_the_newest_nonce_is_no_rejection() {
-    // C-101
-    let (_, mut pair) = endpoints(PlainClient::sotw());
-    let mut request = pair.client.sotw_request(&ENDPOINT, ["a"]);
-    request.version = "older".into();
-    pair.client.send(request);
-    pair.drive();
-    pair.expect(["> ACK EDS n1"]);
-    assert_eq!(acked(&pair.take_events()), ["1"]);
-}
-
-#[test]
-fn names_of_a_stale_request_count_and_are_answered_once() {
-    // C-111, C-112, C-113
-    let (shelf, mut pair) = endpoints(PlainClient::sotw());
-    shelf.put([fixture::endpoints("a", "2")]);
-    pair.drive();
-    let mut request = pair.client.sotw_request(&ENDPOINT, ["a", "b"]);
-    request.nonce = "1".into();
-    pair.client.send(request.clone());
-    pair.client.send(request);
-    pair.drive();
-    pair.client.ask(&ENDPOINT, ["a", "b"]);
-    pair.drive();
-    pair.expect([
-        "< EDS v2 n2 [a@2]",
-        "> ACK EDS n1 [a b]",
-        "< EDS v2 n3 [b]",
-        "> EDS [a b] v=v2 n=n1",
-        "> ACK EDS n3",
-    ]);
-}
-
-#[test]
-fn a_foreign_nonce_says_nothing_and_names_count() {
-    // C-114, C-193
+fn c114_c193_a_foreign_nonce_says_nothing_and_names_count() {
     for client in [PlainClient::sotw(), PlainClient::delta()] {
         for nonce in ["zzz", "0", "01", "-1", "99", "18446744073709551616"] {
             let (_, mut pair) = endpoints(client_like(&client));
@@ -143,57 +92,6 @@ fn a_long_foreign_nonce_is_cut_in_what_is_told() {
 }
 
 #[test]
-fn a_nonce_of_another_type_is_foreign() {
-    let (shelf, mut pair) = endpoints(PlainClient::sotw());
-    shelf.put([fixture::static_cluster("c")]);
-    pair.client.ask(&CLUSTER, [""; 0]);
-    pair.drive();
-    pair.take_events();
-    pair.client.answer(&ENDPOINT, "2", None);
-    pair.drive();
-    assert_eq!(acked(&pair.take_events()), [""; 0]);
-}
-
-#[test]
-fn an_empty_nonce_before_the_first_response_replaces_the_names() {
-    // B08, B18
-    let shelf = Shelf::new();
-    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
-    pair.client.ask(&ENDPOINT, ["a"]);
-    pair.client.ask(&ENDPOINT, ["b"]);
-    pair.drive();
-    shelf.put(["a", "b"].map(|name| fixture::endpoints(name, "1")));
-    pair.drive();
-    pair.expect([
-        "> EDS [a] v= n=",
-        "> EDS [b] v= n=",
-        "< EDS v1 n1 [b]",
-        "> ACK EDS n1",
-    ]);
-}
-
-#[test]
-fn an_empty_nonce_after_a_response_starts_the_type_afresh() {
-    // C-115; B08
-    let (_, mut pair) = endpoints(PlainClient::sotw());
-    let fresh = |pair: &mut Pair<PlainClient>, names: &[&str]| {
-        let mut request = pair.client.sotw_request(&ENDPOINT, names.iter().copied());
-        request.nonce.clear();
-        request.version.clear();
-        pair.client.send(request);
-        pair.drive();
-    };
-    fresh(&mut pair, &["a"]);
-    fresh(&mut pair, &["a", "b", "c"]);
-    pair.expect([
-        "> EDS [a] v= n=",
-        "< EDS v1 n2 [a]",
-        "> EDS [a b c] v= n=",
-        "< EDS v1 n3 [a b c]",
-    ]);
-}
-
-#[test]
 fn a_type_that_starts_afresh_keeps_what_it_ever_named() {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a")]);
@@ -230,8 +128,8 @@ fn a_wildcard_that_starts_afresh_by_name_is_one_no_more() {
 }
 
 #[test]
-fn nonces_are_unique_over_all_types() {
-    // C-090, C-187; B48
+fn c090_c187_nonces_are_unique_over_all_types() {
+    // B48
     let (shelf, mut pair) = endpoints(PlainClient::sotw());
     pair.client.ask(&CLUSTER, [""; 0]);
     pair.client.ask(&LISTENER, [""; 0]);

@@ -130,8 +130,36 @@ fn a_snapshot_that_does_not_speak_for_a_type_leaves_it_alone() {
 }
 
 #[test]
-fn a_label_changes_what_is_shown_and_not_what_is_sent() {
-    // C-093, C-096; decision: labels decorate, content decides.
+fn c123_a_type_that_the_source_cannot_answer_for_holds_up_no_other() {
+    for client in clients() {
+        let shelf = Shelf::new();
+        let clusters = |revision| {
+            let mut only = Snapshot::builder();
+            let cluster = fixture::static_cluster("a").revision(revision);
+            only.insert(cluster.into()).unwrap();
+            only.only([CLUSTER]);
+            only.build()
+        };
+        shelf.publish(clusters(1));
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&ROUTE, ["r"]);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        shelf.publish(clusters(2));
+        pair.drive();
+        let received = pair.client.received();
+        assert_eq!(received.len(), 2, "{}", pair.transcript());
+        assert!(received.iter().all(|r| r.type_url == CLUSTER));
+        assert!(pair.error().is_none());
+        shelf.put([fixture::static_cluster("a"), fixture::route("r", ["a"])]);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&ROUTE), ["r".into()]);
+    }
+}
+
+#[test]
+fn c093_a_label_changes_what_is_shown_and_not_what_is_sent() {
+    // Decision: labels decorate, content decides.
     for client in clients() {
         let shelf = Shelf::new();
         let publish = |label: &str, revision| {
@@ -169,8 +197,7 @@ fn a_label_changes_what_is_shown_and_not_what_is_sent() {
 }
 
 #[test]
-fn a_change_of_one_type_leaves_the_version_of_the_others() {
-    // C-092, C-122
+fn c092_a_change_of_one_type_leaves_the_version_of_the_others() {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a"), fixture::endpoints("e", "1")]);
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);
@@ -184,8 +211,7 @@ fn a_change_of_one_type_leaves_the_version_of_the_others() {
 }
 
 #[test]
-fn going_back_to_an_older_snapshot_is_a_change() {
-    // C-095
+fn c095_going_back_to_an_older_snapshot_is_a_change() {
     for client in clients() {
         let shelf = Shelf::new();
         shelf.put([fixture::static_cluster("a")]);

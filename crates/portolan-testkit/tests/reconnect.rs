@@ -509,8 +509,7 @@ fn a_named_cluster_that_was_deleted_meanwhile_is_told() {
 }
 
 #[test]
-fn a_replica_with_the_same_content_has_nothing_to_say() {
-    // C-121, C-177
+fn c121_c177_a_replica_with_the_same_content_has_nothing_to_say() {
     let (_, mut pair) = envoy(EnvoyMux::Delta);
     let replica = Shelf::new();
     for generation in 0..3 {

@@ -38,8 +38,8 @@ fn rejected_batch() -> (Shelf, Pair<PlainClient>) {
 }
 
 #[test]
-fn what_was_rejected_is_not_sent_again() {
-    // C-103, C-110, C-196; B01
+fn c103_c110_c196_what_was_rejected_is_not_sent_again() {
+    // B01
     for client in [PlainClient::sotw(), PlainClient::delta()] {
         let shelf = Shelf::new();
         shelf.put([fixture::static_cluster("a").bad()]);
@@ -57,8 +57,7 @@ fn what_was_rejected_is_not_sent_again() {
 }
 
 #[test]
-fn a_correction_is_sent_at_once() {
-    // C-104, C-199
+fn c104_c199_a_correction_is_sent_at_once() {
     for client in [PlainClient::sotw(), PlainClient::delta()] {
         let shelf = Shelf::new();
         shelf.put([fixture::static_cluster("a").bad()]);
@@ -69,47 +68,6 @@ fn a_correction_is_sent_at_once() {
         pair.drive();
         assert_eq!(pair.client.held_names(&CLUSTER), ["a".into()]);
         assert_eq!(pair.now(), Duration::ZERO);
-    }
-}
-
-#[test]
-fn a_rejection_that_finds_newer_content_releases_it() {
-    // C-105
-    let shelf = Shelf::new();
-    shelf.put([fixture::static_cluster("a")]);
-    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
-    pair.client.ask(&CLUSTER, [""; 0]);
-    pair.drive();
-    pair.set_reading(false);
-    shelf.put([fixture::static_cluster("a").revision(2).bad()]);
-    pair.drive();
-    shelf.put([fixture::static_cluster("a").revision(3)]);
-    pair.drive();
-    pair.skip();
-    pair.set_reading(true);
-    pair.drive();
-    pair.expect(["> NACK CDS n2", "< CDS v3 n3 [a@3]", "> ACK CDS n3"]);
-}
-
-#[test]
-fn going_back_after_a_rejection_is_delivered() {
-    // C-106: the client may have applied half of what it rejected.
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let shelf = Shelf::new();
-        shelf.put([fixture::static_cluster("a"), fixture::static_cluster("b")]);
-        let accepted = shelf.snapshot().unwrap();
-        let mut pair = Pair::new(client, &shelf);
-        pair.client.want(&CLUSTER, []);
-        pair.drive();
-        shelf.put([
-            fixture::static_cluster("a").revision(2),
-            fixture::static_cluster("b").bad(),
-        ]);
-        pair.drive();
-        assert_eq!(pair.client.held(&CLUSTER)["a"].body(), &b"rev=2"[..]);
-        shelf.publish(accepted);
-        pair.drive();
-        assert_eq!(pair.client.held(&CLUSTER)["a"].body(), &b""[..]);
     }
 }
 
@@ -268,30 +226,7 @@ fn what_was_sent_again_later_is_not_suspected_for_an_older_rejection() {
 }
 
 #[test]
-fn a_full_state_answer_after_a_rejection_holds_what_was_rejected() {
-    // C-107
-    let shelf = Shelf::new();
-    shelf.put([
-        fixture::static_cluster("a"),
-        fixture::static_cluster("poor").bad(),
-    ]);
-    shelf.put([fixture::static_cluster("c")]);
-    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
-    pair.client.ask(&CLUSTER, ["a", "poor"]);
-    pair.drive();
-    pair.skip();
-    pair.client.ask(&CLUSTER, ["a", "poor", "c"]);
-    pair.drive();
-    pair.expect([
-        "> CDS [a poor c] v= n=n1",
-        "< CDS v1 n2 [a c poor]",
-        "> NACK CDS n2",
-    ]);
-}
-
-#[test]
-fn a_rejection_of_one_type_leaves_the_others_alone() {
-    // C-109, C-200
+fn c109_c200_a_rejection_of_one_type_leaves_the_others_alone() {
     let (shelf, mut pair) = rejected_batch();
     pair.client.subscribe(&CLUSTER, []);
     pair.drive();
@@ -299,49 +234,6 @@ fn a_rejection_of_one_type_leaves_the_others_alone() {
     shelf.put([fixture::static_cluster("a")]);
     pair.drive();
     pair.expect(["< CDS n4 [a]", "> ACK CDS n4"]);
-}
-
-#[test]
-fn names_in_a_rejection_count() {
-    // C-079, C-108, C-191
-    let shelf = Shelf::new();
-    shelf.put([fixture::endpoints("a", "1"), fixture::endpoints("b", "1")]);
-    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
-    pair.client.ask(&ENDPOINT, ["a"]);
-    pair.drive();
-    let mut request = pair.client.sotw_request(&ENDPOINT, ["a", "b"]);
-    request.error = Some(ErrorDetail::new(13, "no a"));
-    pair.client.send(request);
-    pair.drive();
-    pair.expect([
-        "> EDS [a] v= n=",
-        "< EDS v1 n1 [a]",
-        "> NACK EDS n1 [a b]",
-        "< EDS v1 n2 [b]",
-    ]);
-    assert_eq!(nacks(&pair.take_events()), 1);
-}
-
-#[test]
-fn presence_of_an_error_is_a_rejection_whatever_its_code_and_version() {
-    // C-099, C-100, C-102
-    for code in [0, 3, 13, 14] {
-        let shelf = Shelf::new();
-        shelf.put([fixture::static_cluster("a")]);
-        let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
-        pair.client.ask(&CLUSTER, [""; 0]);
-        pair.drive();
-        let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
-        request.version = pair.client.received()[0].version.as_str().to_owned();
-        request.error = Some(ErrorDetail::new(code, ""));
-        pair.client.send(request);
-        pair.drive();
-        let told = pair.take_events();
-        let nacked = told
-            .iter()
-            .any(|e| matches!(e, Event::Nacked { code: c, .. } if *c == code));
-        assert!(nacked, "{told:?}");
-    }
 }
 
 #[test]
@@ -387,8 +279,8 @@ fn by_default_four_kibibytes_of_a_rejection_are_kept() {
 }
 
 #[test]
-fn a_stale_rejection_is_told_and_changes_nothing() {
-    // C-111; decision: an event for its publication, no state.
+fn c111_a_stale_rejection_is_told_and_changes_nothing() {
+    // Decision: an event for its publication, no state.
     let shelf = Shelf::new();
     shelf.put([fixture::endpoints("a", "1"), fixture::endpoints("b", "1")]);
     let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);

@@ -52,6 +52,28 @@ fn each_group_is_served_its_own() {
 }
 
 #[test]
+fn c121_c122_groups_of_equal_content_have_equal_versions_and_hear_nothing_of_each_other() {
+    let (writer, reader) = cache();
+    let content = |revision| snapshot([fixture::static_cluster("x").revision(revision)]);
+    let groups = ["a", "b"].map(str::to_owned);
+    let mut pairs = groups.clone().map(|group| {
+        let _ = writer.set(&group, content(1));
+        let mut pair = pair_of(PlainClient::sotw(), &group, &reader);
+        pair.client.ask(&CLUSTER, [""; 0]);
+        pair.drive();
+        pair.skip();
+        pair
+    });
+    let version = |pair: &Pair<PlainClient>| pair.client.received()[0].version.clone();
+    assert_eq!(version(&pairs[0]), version(&pairs[1]));
+    let _ = writer.set(&groups[1], content(2));
+    pairs[1].drive();
+    pairs[1].expect(["< CDS v2 n2 [x@2]", "> ACK CDS n2"]);
+    pairs[0].drive();
+    pairs[0].expect_quiet();
+}
+
+#[test]
 fn an_unchanged_snapshot_is_told_nobody() {
     let (writer, reader) = cache();
     let mut pair = pair_of(PlainClient::sotw(), "a", &reader);
@@ -103,8 +125,7 @@ impl DeliverySink<String> for Sink {
 }
 
 #[test]
-fn rejections_reach_the_publisher_by_group_and_publication() {
-    // C-110
+fn c110_rejections_reach_the_publisher_by_group_and_publication() {
     let sink = Arc::new(Sink::default());
     let cache = SnapshotCache::new(NodeId::default()).with_delivery_sink(Arc::<Sink>::clone(&sink));
     let (writer, reader) = cache.split();

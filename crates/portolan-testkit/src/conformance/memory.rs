@@ -237,6 +237,7 @@ impl StreamMemory {
         let says = |message: &String| found.message.as_ref() == Some(message);
         let same = found.type_url == told.type_url
             && found.nonce == nonce
+            && (told.code.is_none() || told.code == found.code)
             && told.message.as_ref().is_none_or(says);
         match same {
             true => Ok(()),

@@ -67,7 +67,7 @@
 //! | `stream 2` | goes on with another stream of the same node |
 //! | `reconnect`, `restart` | a new stream; a new server and a new stream |
 //! | `! invalid_argument` | the server ended the stream with this code |
-//! | `* nacked EDS n1 "text"` | the embedder was told; also `acked`, `stale`; `* no nacked` when it was told no more |
+//! | `* nacked EDS n1 "text"`, `* nacked EDS n1 err=13:"text"` | the embedder was told; also `acked`, `stale`; `* no nacked` when it was told no more |
 //!
 //! A type is named as everybody names it, or by its URL; `?` is no type.
 
@@ -98,12 +98,13 @@ use crate::Setup;
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 14] = [
+const GROUPS: [(&str, &str); 15] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
     ("SUB", include_str!("cases/sub_wildcard.txt")),
     ("ACK", include_str!("cases/ack.txt")),
+    ("ACK", include_str!("cases/ack_rejections.txt")),
     ("DEL", include_str!("cases/del.txt")),
     ("DSUB", include_str!("cases/dsub.txt")),
     ("DACK", include_str!("cases/dack.txt")),

@@ -255,16 +255,22 @@ fn rebuilt(resource: &Resource) -> ResourceBuilder {
 }
 
 fn telling(event: &Event) -> Option<Told> {
-    let (kind, type_url, nonce, message) = match event {
+    let (kind, type_url, nonce, error) = match event {
         Event::Acked {
             type_url, nonce, ..
         } => ("acked", type_url, nonce.to_string(), None),
         Event::Nacked {
             type_url,
             nonce,
+            code,
             message,
             ..
-        } => ("nacked", type_url, nonce.to_string(), Some(message.clone())),
+        } => (
+            "nacked",
+            type_url,
+            nonce.to_string(),
+            Some((*code, message)),
+        ),
         Event::StaleNonce { type_url, nonce } => ("stale", type_url, nonce.clone(), None),
         _ => return None,
     };
@@ -272,7 +278,8 @@ fn telling(event: &Event) -> Option<Told> {
         kind: kind.to_owned(),
         type_url: type_url.clone(),
         nonce,
-        message,
+        code: error.map(|(code, _)| code),
+        message: error.map(|(_, message)| message.clone()),
     })
 }
 

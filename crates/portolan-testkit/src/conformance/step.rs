@@ -93,6 +93,7 @@ pub(super) struct Told {
     pub(super) kind: String,
     pub(super) type_url: TypeUrl,
     pub(super) nonce: String,
+    pub(super) code: Option<i32>,
     pub(super) message: Option<String>,
 }
 
@@ -153,7 +154,7 @@ impl Ask {
                 "irv" => ask.initial_versions = items(&line.words()?),
                 "v=" => ask.version = Some(line.word()?),
                 "n=" => ask.nonce = Some(line.word()?),
-                "err=" => ask.error = Some((number(&line.until(':')?)?, line.text()?)),
+                "err=" => ask.error = Some(error(line)?),
                 other => return Err(format!("a request has no {other:?}")),
             }
         }
@@ -192,16 +193,26 @@ impl Expected {
 
 impl Told {
     fn parse(told: &str, line: &mut Line<'_>) -> Result<Self, String> {
-        Ok(Self {
+        let mut told = Self {
             kind: kind(told.to_owned())?,
             type_url: type_url(line)?,
             nonce: line.text()?,
-            message: match line.is_over() {
-                true => None,
-                false => Some(line.text()?),
-            },
-        })
+            code: None,
+            message: None,
+        };
+        if line.key() == Some("err=") {
+            let (code, message) = error(line)?;
+            (told.code, told.message) = (Some(code), Some(message));
+        } else if !line.is_over() {
+            told.message = Some(line.text()?);
+        }
+        Ok(told)
     }
+}
+
+/// `13:"text"`
+fn error(line: &mut Line<'_>) -> Result<(i32, String), String> {
+    Ok((number(&line.until(':')?)?, line.text()?))
 }
 
 /// What one can be told of.

@@ -64,6 +64,10 @@ fn what_does_not_come_out_fails() {
     assert!(with("< EDS v1 n1 [a]\n* acked EDS n1").contains("nothing was acked"));
     let told = with("< EDS v1 n1 [a]\n> ACK EDS n1\n* no acked");
     assert!(told.contains("what was told is"), "{told}");
+    let nacked = "< EDS v1 n1 [a]\n> NACK EDS n1 err=3:\"no\"\n* nacked EDS n1";
+    assert_eq!(played(&format!("{asked}{nacked} err=3:\"no\"")), Ok(()));
+    assert!(with(&format!("{nacked} err=13:\"no\"")).contains("what was told is"));
+    assert!(with(&format!("{nacked} err=3:\"yes\"")).contains("what was told is"));
 }
 
 #[test]
