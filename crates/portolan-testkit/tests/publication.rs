@@ -9,8 +9,8 @@ fn clients() -> [PlainClient; 2] {
 }
 
 #[test]
-fn nothing_published_is_not_empty() {
-    // C-129, C-161, C-282; B31
+fn c129_c161_c282_nothing_published_is_not_empty() {
+    // B31
     for client in clients() {
         let shelf = Shelf::new();
         let mut pair = Pair::new(client, &shelf);
@@ -39,8 +39,8 @@ fn an_absent_route_is_reported_when_something_was_published() {
 }
 
 #[test]
-fn published_empty_is_answered_once() {
-    // C-128, C-160; B32
+fn c128_c160_published_empty_is_answered_once() {
+    // B32
     for client in clients() {
         let shelf = Shelf::new();
         shelf.publish(Snapshot::empty());
@@ -90,8 +90,8 @@ fn clearing_and_publishing_the_same_again_is_quiet() {
 }
 
 #[test]
-fn what_was_asked_while_nothing_was_published_is_remembered() {
-    // C-083; B18
+fn c083_what_was_asked_while_nothing_was_published_is_remembered() {
+    // B18
     for client in clients() {
         let shelf = Shelf::new();
         let mut pair = Pair::new(client, &shelf);
@@ -235,8 +235,7 @@ fn c095_going_back_to_an_older_snapshot_is_a_change() {
 }
 
 #[test]
-fn what_is_sent_are_the_bytes_of_the_resources() {
-    // C-142, C-143
+fn c142_c143_what_is_sent_are_the_bytes_of_the_resources() {
     let shelf = Shelf::new();
     shelf.put((0..300).map(|i| fixture::static_cluster(format!("c{i:03}"))));
     let snapshot = shelf.snapshot().unwrap();

@@ -72,8 +72,7 @@ fn oversized(pair: &mut Pair<PlainClient>) -> usize {
 }
 
 #[test]
-fn a_first_answer_of_many_resources_comes_in_parts() {
-    // C-140
+fn c140_c424_a_first_answer_of_many_resources_comes_in_parts() {
     let shelf = Shelf::new();
     shelf.put(endpoints(0..100, "1"));
     let all: Vec<_> = (0..100).map(name).collect();
@@ -96,7 +95,7 @@ fn a_first_answer_of_many_resources_comes_in_parts() {
 }
 
 #[test]
-fn a_wildcard_in_delta_comes_in_parts() {
+fn c425_a_wildcard_in_delta_comes_in_parts() {
     let shelf = Shelf::new();
     shelf.put(clusters(0..500));
     let mut pair = pair(PlainClient::delta(), &shelf);
@@ -106,8 +105,7 @@ fn a_wildcard_in_delta_comes_in_parts() {
 }
 
 #[test]
-fn a_full_state_type_in_state_of_the_world_is_never_cut() {
-    // C-141
+fn c141_c426_a_full_state_type_in_state_of_the_world_is_never_cut() {
     let shelf = Shelf::new();
     shelf.put(clusters(0..100));
     let mut pair = pair(PlainClient::sotw(), &shelf);
@@ -118,7 +116,7 @@ fn a_full_state_type_in_state_of_the_world_is_never_cut() {
 }
 
 #[test]
-fn one_resource_that_is_too_large_goes_alone_and_is_told() {
+fn c427_one_resource_that_is_too_large_goes_alone_and_is_told() {
     let shelf = Shelf::new();
     let large = "x".repeat(2 * MAX);
     shelf.put([
