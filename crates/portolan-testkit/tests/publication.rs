@@ -26,19 +26,6 @@ fn c129_c161_c282_nothing_published_is_not_empty() {
 }
 
 #[test]
-fn an_absent_route_is_reported_when_something_was_published() {
-    // C-282
-    let shelf = Shelf::new();
-    let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    pair.client.subscribe(&ROUTE, ["r"]);
-    pair.drive();
-    pair.expect(["> RDS +[r]"]);
-    shelf.publish(Snapshot::empty());
-    pair.drive();
-    pair.expect(["< RDS n1 [] -[r]", "> ACK RDS n1"]);
-}
-
-#[test]
 fn c128_c160_published_empty_is_answered_once() {
     // B32
     for client in clients() {

@@ -241,7 +241,7 @@ fn a_condition_of_silence_ends_when_the_client_names_something() {
 }
 
 #[test]
-fn in_delta_equal_versions_are_skipped() {
+fn c170_c176_in_delta_equal_versions_are_skipped() {
     // C-170, C-176
     let (_, mut pair) = envoy(EnvoyMux::Delta);
     pair.connect();
@@ -256,27 +256,7 @@ fn in_delta_equal_versions_are_skipped() {
 }
 
 #[test]
-fn in_delta_the_changed_the_new_and_the_vanished_are_told() {
-    // C-171, C-172
-    let shelf = Shelf::new();
-    shelf.put([
-        fixture::static_cluster("same").version("1"),
-        fixture::static_cluster("changed").version("2"),
-        fixture::static_cluster("new").version("1"),
-    ]);
-    let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    let claims = [("same", "1"), ("changed", "1"), ("gone", "1")];
-    pair.client.resume(&CLUSTER, [], claims);
-    pair.drive();
-    pair.expect([
-        "> CDS irv[same@1 changed@1 gone@1]",
-        "< CDS n1 [changed@2 new@1] -[gone]",
-        "> ACK CDS n1",
-    ]);
-}
-
-#[test]
-fn what_a_client_brings_is_no_subscription() {
+fn c173_c178_what_a_client_brings_is_no_subscription() {
     // C-173, C-178
     let shelf = Shelf::new();
     shelf.put([
@@ -294,31 +274,6 @@ fn what_a_client_brings_is_no_subscription() {
     pair.expect_quiet();
     let kept = format!("{:?}", pair.session().unwrap());
     assert!(!kept.contains("gone"), "nor is it kept: {kept}");
-}
-
-#[test]
-fn unreadable_versions_differ_and_later_ones_are_ignored() {
-    // C-174, C-175
-    let shelf = Shelf::new();
-    shelf.put([fixture::static_cluster("a")]);
-    let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    pair.client.resume(&CLUSTER, [], [("a", "???")]);
-    pair.drive();
-    pair.expect(["> CDS irv[a@???]", "< CDS n1 [a]", "> ACK CDS n1"]);
-    pair.client.resume(&CLUSTER, [], [("x", "1")]);
-    pair.drive();
-    pair.expect(["> CDS irv[x@1]"]);
-}
-
-#[test]
-fn a_first_wildcard_that_brings_nothing_is_answered_though_there_is_nothing() {
-    // C-160
-    let shelf = Shelf::new();
-    shelf.publish(Snapshot::empty());
-    let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    pair.client.subscribe(&CLUSTER, []);
-    pair.drive();
-    pair.expect(["> CDS", "< CDS n1 []", "> ACK CDS n1"]);
 }
 
 #[test]
@@ -342,7 +297,7 @@ fn more_than_the_allowed_versions_end_the_stream() {
 }
 
 #[test]
-fn a_client_that_asks_for_endpoints_first_is_warming_and_gets_them() {
+fn c268_a_client_that_asks_for_endpoints_first_is_warming_and_gets_them() {
     // C-268: clusters are not asked for until the warming ends.
     for kind in EnvoyMux::ALL {
         let (shelf, mut pair) = envoy(kind);

@@ -72,18 +72,6 @@ fn c104_c199_a_correction_is_sent_at_once() {
 }
 
 #[test]
-fn a_changed_member_brings_its_batch() {
-    // C-197
-    let (shelf, mut pair) = rejected_batch();
-    shelf.put([fixture::route("poor", ["e"])]);
-    pair.drive();
-    pair.expect(["< RDS n3 [good@2 poor@3]", "> ACK RDS n3"]);
-    shelf.put([fixture::route("poor", ["f"])]);
-    pair.drive();
-    pair.expect(["< RDS n4 [poor@4]", "> ACK RDS n4"]);
-}
-
-#[test]
 fn a_member_that_was_sent_since_is_of_the_batch_no_more() {
     let (shelf, mut pair) = rejected_batch();
     pair.client.subscribe(&ROUTE, ["good"]);
@@ -127,48 +115,6 @@ fn a_member_that_is_deleted_brings_its_batch() {
 }
 
 #[test]
-fn removals_of_a_rejected_response_are_repeated_with_its_batch() {
-    // C-198
-    let shelf = Shelf::new();
-    shelf.put([fixture::route("x", ["c"]), fixture::route("poor", ["c"])]);
-    let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    pair.client.subscribe(&ROUTE, ["x", "poor"]);
-    pair.drive();
-    shelf.edit(|snapshot| {
-        snapshot.remove(&ROUTE, "x");
-        let poor = fixture::route("poor", ["d"]).garbled();
-        snapshot.upsert(poor.into()).unwrap();
-    });
-    pair.drive();
-    pair.skip();
-    shelf.put([fixture::route("poor", ["e"])]);
-    pair.drive();
-    pair.expect(["< RDS n3 [poor@3] -[x]", "> ACK RDS n3"]);
-}
-
-#[test]
-fn unrelated_changes_and_answers_carry_no_suspects() {
-    // C-079, C-196
-    let (shelf, mut pair) = rejected_batch();
-    shelf.put([fixture::route("other", ["d"])]);
-    pair.drive();
-    pair.expect(["< RDS n3 [other@2]", "> ACK RDS n3"]);
-    shelf.put([fixture::route("new", ["d"])]);
-    pair.client.subscribe(&ROUTE, ["new"]);
-    pair.drive();
-    pair.expect(["> RDS +[new]", "< RDS n4 [new]", "> ACK RDS n4"]);
-}
-
-#[test]
-fn a_rejected_resource_that_is_subscribed_again_is_answered_once() {
-    // C-201
-    let (_, mut pair) = rejected_batch();
-    pair.client.subscribe(&ROUTE, ["poor"]);
-    pair.drive();
-    pair.expect(["> RDS +[poor]", "< RDS n3 [poor@2]", "> NACK RDS n3"]);
-}
-
-#[test]
 fn an_answer_with_a_changed_member_brings_its_batch_though_changes_wait() {
     let (shelf, mut pair) = rejected_batch();
     pair.client.set_acks(false);
@@ -183,28 +129,6 @@ fn an_answer_with_a_changed_member_brings_its_batch_though_changes_wait() {
     pair.client.subscribe(&ROUTE, ["poor"]);
     pair.drive();
     pair.expect(["> RDS +[poor]", "< RDS n4 [good@2 poor@3]"]);
-}
-
-#[test]
-fn a_rejection_in_delta_concerns_its_own_response_only() {
-    // C-111, C-195
-    let shelf = Shelf::new();
-    shelf.put([fixture::route("a", ["c"]), fixture::route("b", ["c"])]);
-    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
-    pair.client.subscribe(&ROUTE, ["a"]);
-    pair.client.subscribe(&ROUTE, ["b"]);
-    pair.drive();
-    pair.client.answer(&ROUTE, "2", None);
-    pair.client
-        .answer(&ROUTE, "1", Some(ErrorDetail::new(13, "no a")));
-    pair.drive();
-    let events = pair.take_events();
-    let acked = events.iter().filter(|e| matches!(e, Event::Acked { .. }));
-    assert_eq!((acked.count(), nacks(&events)), (1, 1));
-    pair.skip();
-    shelf.put([fixture::route("a", ["d"])]);
-    pair.drive();
-    pair.expect(["< RDS n3 [a@2]"]);
 }
 
 #[test]
@@ -223,17 +147,6 @@ fn what_was_sent_again_later_is_not_suspected_for_an_older_rejection() {
     shelf.put([fixture::route("a", ["d"])]);
     pair.drive();
     pair.expect(["< RDS n3 [a@2]"]);
-}
-
-#[test]
-fn c109_c200_a_rejection_of_one_type_leaves_the_others_alone() {
-    let (shelf, mut pair) = rejected_batch();
-    pair.client.subscribe(&CLUSTER, []);
-    pair.drive();
-    pair.skip();
-    shelf.put([fixture::static_cluster("a")]);
-    pair.drive();
-    pair.expect(["< CDS n4 [a]", "> ACK CDS n4"]);
 }
 
 #[test]

@@ -98,7 +98,7 @@ use crate::Setup;
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 15] = [
+const GROUPS: [(&str, &str); 17] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -107,9 +107,11 @@ const GROUPS: [(&str, &str); 15] = [
     ("ACK", include_str!("cases/ack_rejections.txt")),
     ("DEL", include_str!("cases/del.txt")),
     ("DSUB", include_str!("cases/dsub.txt")),
+    ("DSUB", include_str!("cases/dsub_resumed.txt")),
     ("DACK", include_str!("cases/dack.txt")),
     ("DDEL", include_str!("cases/ddel.txt")),
     ("WARM", include_str!("cases/warm.txt")),
+    ("WARM", include_str!("cases/warm_parents.txt")),
     ("NOEXIST", include_str!("cases/noexist.txt")),
     ("DUP", include_str!("cases/dup.txt")),
     ("CPID", include_str!("cases/cpid.txt")),
