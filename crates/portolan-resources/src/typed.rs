@@ -91,6 +91,26 @@ mod tests {
     }
 
     #[test]
+    fn c379_a_resource_has_the_name_that_stands_in_its_message() {
+        fn check<R: TypedResource + Default>(name_of: fn(&mut R) -> &mut String) {
+            let mut message = R::default();
+            "own".clone_into(name_of(&mut message));
+            let resource = message.to_resource().build().unwrap();
+            assert_eq!(&**resource.name(), "own");
+            let mut sent = R::decode(resource.body()).unwrap();
+            assert_eq!(name_of(&mut sent), "own");
+        }
+        check::<Cluster>(|message| &mut message.name);
+        check::<ClusterLoadAssignment>(|message| &mut message.cluster_name);
+        check::<Listener>(|message| &mut message.name);
+        check::<RouteConfiguration>(|message| &mut message.name);
+        check::<ScopedRouteConfiguration>(|message| &mut message.name);
+        check::<Secret>(|message| &mut message.name);
+        check::<Runtime>(|message| &mut message.name);
+        check::<TypedExtensionConfig>(|message| &mut message.name);
+    }
+
+    #[test]
     fn a_message_without_a_name_is_refused() {
         let error = Snapshot::builder().add(&Cluster::default()).unwrap_err();
         assert!(matches!(error, ResourceError::Unnamed { .. }));

@@ -382,7 +382,7 @@ fn b18_the_first_request_counts_whatever_nonce_it_brings() {
 /// Elsewhere a response held a resource twice, or a builder kept one of two silently; clients must reject the one, and
 /// the other loses data.
 #[test]
-fn b20_a_name_is_once_in_a_snapshot_and_once_in_a_response() {
+fn b20_c374_a_name_is_once_in_a_snapshot_and_once_in_a_response() {
     let mut builder = Snapshot::builder();
     let mut insert = |cluster: Fixture| builder.insert(cluster.into()).map(drop);
     insert(fixture::static_cluster("c")).expect("it is the first");
