@@ -104,8 +104,9 @@ async fn a_gate_that_hangs_is_told_from_a_translator() {
     assert_eq!(bed.served("edge"), None);
 }
 
+/// Elsewhere what could not be decoded was published, and the error of publishing thrown away.
 #[tokio::test(start_paused = true)]
-async fn a_body_that_is_no_message_is_refused_and_named() {
+async fn b64_a_body_that_is_no_message_is_refused_and_named() {
     let bed = Bed::new();
     bed.node_connects("edge");
     bed.settle(Model::of(["good"])).await;

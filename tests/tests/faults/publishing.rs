@@ -1,5 +1,4 @@
-//! Faults that others shipped and that take several crates to show. The rest are beside the crates that must not have
-//! them; `docs/known-faults.md` lists all.
+//! Publications that follow each other, and resources that are encoded again.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
