@@ -1,0 +1,251 @@
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use portolan::cache::{SnapshotCache, SnapshotCacheWriter};
+use portolan::core::Snapshot;
+use portolan::core::node_hash::NodeId;
+use portolan::engine::{Event, Request, Variant};
+use portolan::server::XdsServer;
+use portolan::types::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
+use portolan_testkit::conformance::{Answer, Bed, NODE, Plan};
+use prost::Message;
+use tokio::io::DuplexStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::sleep;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tonic::client::Grpc;
+use tonic::transport::{Channel, Endpoint, Server};
+use tonic::{Code, Status};
+use tonic_prost::ProstCodec;
+
+use crate::{messages, services};
+
+/// Room for messages under way, in bytes.
+const PIPE: usize = 64 * 1024;
+
+/// While nobody has anything to do this passes at once; everything that is said for a moment is said in it.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// The services of a server behind HTTP/2, and streams of one node.
+pub(crate) struct WireBed {
+    runtime: Runtime,
+    plan: Plan,
+    server: Running,
+    streams: BTreeMap<usize, Stream>,
+}
+
+struct Running {
+    writer: SnapshotCacheWriter<String>,
+    channel: Channel,
+}
+
+struct Stream {
+    requests: Requests,
+    sent: bool,
+    state: Arc<Mutex<State>>,
+}
+
+enum Requests {
+    Sotw(UnboundedSender<DiscoveryRequest>),
+    Delta(UnboundedSender<DeltaDiscoveryRequest>),
+}
+
+#[derive(Default)]
+struct State {
+    received: Vec<Answer>,
+    ended: Option<String>,
+}
+
+impl WireBed {
+    pub(crate) fn new(plan: Plan) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()?;
+        let server = runtime.block_on(serve(&plan)).map_err(io::Error::other)?;
+        Ok(Self {
+            runtime,
+            plan,
+            server,
+            streams: BTreeMap::new(),
+        })
+    }
+
+    fn stream(&mut self, stream: usize) -> &mut Stream {
+        let stream = self.streams.get_mut(&stream);
+        stream.expect("a case opens a stream before it uses it")
+    }
+}
+
+/// Starts a server with a client's connection to it. Both live as long as the runtime.
+async fn serve(plan: &Plan) -> Result<Running, tonic::transport::Error> {
+    let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
+    let xds = XdsServer::builder(Arc::new(reader))
+        .with_session(plan.config.clone())
+        .build();
+    let (near, far) = tokio::io::duplex(PIPE);
+    let incoming = tokio_stream::iter([Ok::<DuplexStream, io::Error>(far)]);
+    let router = Server::builder().add_routes(xds.routes());
+    tokio::spawn(router.serve_with_incoming(incoming));
+    let mut near = Some(near);
+    let connect = tower::service_fn(move |_| {
+        let near = near.take().map(TokioIo::new);
+        async move { near.ok_or_else(|| io::Error::other("there is one connection only")) }
+    });
+    let channel = Endpoint::from_static("http://in.process")
+        .connect_with_connector(connect)
+        .await?;
+    Ok(Running { writer, channel })
+}
+
+impl Bed for WireBed {
+    fn publish(&mut self, snapshot: Snapshot) {
+        let _ = self.server.writer.set(&NODE.to_owned(), snapshot);
+    }
+
+    fn unpublish(&mut self) {
+        self.server.writer.clear(&NODE.to_owned());
+    }
+
+    fn open(&mut self, stream: usize) {
+        let path = services::path(&self.plan).expect("what is run has a service");
+        let channel = self.server.channel.clone();
+        let state = Arc::<Mutex<State>>::default();
+        let requests = match self.plan.variant {
+            Variant::Sotw => {
+                let (requests, outbound) = unbounded_channel();
+                let read = read(
+                    channel,
+                    path,
+                    outbound,
+                    messages::of_sotw,
+                    Arc::clone(&state),
+                );
+                self.runtime.spawn(read);
+                Requests::Sotw(requests)
+            }
+            _ => {
+                let (requests, outbound) = unbounded_channel();
+                let read = read(
+                    channel,
+                    path,
+                    outbound,
+                    messages::of_delta,
+                    Arc::clone(&state),
+                );
+                self.runtime.spawn(read);
+                Requests::Delta(requests)
+            }
+        };
+        let opened = Stream {
+            requests,
+            sent: false,
+            state,
+        };
+        // The end of its requests ends the stream that was there before.
+        self.streams.insert(stream, opened);
+        self.settle(Duration::ZERO);
+    }
+
+    fn restart(&mut self, snapshot: Option<Snapshot>) {
+        let started = self.runtime.block_on(serve(&self.plan));
+        self.server = started.expect("a server starts as the one before did");
+        if let Some(snapshot) = snapshot {
+            self.publish(snapshot);
+        }
+        let streams: Vec<_> = self.streams.keys().copied().collect();
+        streams.into_iter().for_each(|stream| self.open(stream));
+    }
+
+    fn send(&mut self, stream: usize, request: Request) {
+        let stream = self.stream(stream);
+        let is_first = !std::mem::replace(&mut stream.sent, true);
+        // The server does not read any more on a stream that it has ended.
+        match &stream.requests {
+            Requests::Sotw(requests) => {
+                if let Some(request) = messages::sotw(request, is_first) {
+                    let _ = requests.send(request);
+                }
+            }
+            Requests::Delta(requests) => {
+                if let Some(request) = messages::delta(request, is_first) {
+                    let _ = requests.send(request);
+                }
+            }
+        }
+    }
+
+    fn set_reading(&mut self, _: usize, _: bool) {
+        unimplemented!("a client that does not read is simulated")
+    }
+
+    fn settle(&mut self, time: Duration) {
+        let time = time.max(MOMENT);
+        self.runtime.block_on(async { sleep(time).await });
+    }
+
+    fn received(&mut self, stream: usize) -> Vec<Answer> {
+        let Some(stream) = self.streams.get(&stream) else {
+            return Vec::new();
+        };
+        std::mem::take(&mut lock(&stream.state).received)
+    }
+
+    fn ended(&mut self, stream: usize) -> Option<String> {
+        lock(&self.stream(stream).state).ended.clone()
+    }
+
+    fn told(&mut self, _: usize) -> Option<Vec<Event>> {
+        None
+    }
+}
+
+/// Opens a stream and reads it until it ends.
+async fn read<Q, A>(
+    channel: Channel,
+    path: String,
+    requests: UnboundedReceiver<Q>,
+    answer: fn(A) -> Answer,
+    state: Arc<Mutex<State>>,
+) where
+    Q: Message + Send + Sync + 'static,
+    A: Message + Default + Send + Sync + 'static,
+{
+    let read = async {
+        let mut client = Grpc::new(channel);
+        let ready = client.ready().await;
+        ready.map_err(|error| Status::unavailable(error.to_string()))?;
+        let path = path.parse().map_err(|_| Status::internal("no path"))?;
+        let requests = tonic::Request::new(UnboundedReceiverStream::new(requests));
+        let codec = ProstCodec::<Q, A>::default();
+        let opened = client.streaming(requests, path, codec).await?;
+        let mut responses = opened.into_inner();
+        while let Some(response) = responses.message().await? {
+            lock(&state).received.push(answer(response));
+        }
+        Ok::<(), Status>(())
+    };
+    if let Err(status) = read.await {
+        lock(&state).ended = Some(snake(status.code()));
+    }
+}
+
+/// `InvalidArgument` as `invalid_argument`.
+fn snake(code: Code) -> String {
+    let mut text = String::new();
+    for letter in format!("{code:?}").chars() {
+        if letter.is_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
