@@ -1,10 +1,10 @@
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
 use super::chunk::{Chunk, EncodedLen};
 use super::selection::coalesce;
-use super::{ResourceSet, ValueId};
+use super::{Changes, ResourceSet, ValueId};
 use crate::{EntryForm, Name, Resource};
 
 /// How many predecessors a value remembers its difference from. Streams of a group are at most a few generations
@@ -23,7 +23,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    fn between(old: &ResourceSet, new: &ResourceSet) -> Self {
+    pub(super) fn between(old: &ResourceSet, new: &ResourceSet) -> Self {
         let (mut upserts, mut removals) = (Vec::new(), Vec::new());
         compare(old.chunks(), new.chunks(), |old, new| match (old, new) {
             (Some(old), Some(new)) if old.same_content(new) => {}
@@ -31,6 +31,23 @@ impl Diff {
             (Some(old), None) => removals.push(old.name().clone()),
             (None, None) => {}
         });
+        Self::new(old, upserts, removals)
+    }
+
+    /// The difference that `changes` make to `old`, each of which changes the value of a name.
+    pub(super) fn made_by(changes: &Changes, old: &ResourceSet) -> Self {
+        let (mut upserts, mut removals) = (Vec::new(), Vec::new());
+        for (name, new) in changes {
+            match new {
+                Some(new) if old.get(name).is_some_and(|old| old.same_content(new)) => {}
+                Some(new) => upserts.push(new.clone()),
+                None => removals.push(name.clone()),
+            }
+        }
+        Self::new(old, upserts, removals)
+    }
+
+    fn new(old: &ResourceSet, upserts: Vec<Resource>, removals: Vec<Name>) -> Self {
         let was_on_demand = |name: &Name| old.get(name).is_some_and(Resource::on_demand);
         let on_demand = upserts
             .iter()
@@ -179,7 +196,7 @@ impl<'a> Cursor<'a> {
 pub(super) struct Memo([Option<(ValueId, Arc<Diff>)>; MEMO_SLOTS]);
 
 impl Memo {
-    fn get(&mut self, id: ValueId) -> Option<Arc<Diff>> {
+    pub(super) fn get(&mut self, id: ValueId) -> Option<Arc<Diff>> {
         let at = self
             .0
             .iter()
@@ -197,21 +214,23 @@ impl Memo {
 impl ResourceSet {
     /// What changed from `old` to this value. Streams that hold the same `old` share one answer.
     ///
-    /// Costs O(changed chunks) plus a pointer comparison per chunk; a remembered answer costs a lookup.
+    /// From the value that this one was edited from it is remembered, and costs a lookup, as does what was asked before.
+    /// Otherwise it costs O(changed chunks) plus a pointer comparison per chunk.
     #[must_use]
     pub fn diff_from(&self, old: &Self) -> Arc<Diff> {
-        let memo = || {
-            self.0
-                .memo
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-        };
-        if let Some(known) = memo().get(old.id()) {
+        if self.id() == old.id() {
+            static NONE: LazyLock<Arc<Diff>> = LazyLock::new(|| {
+                let nothing = ResourceSet::empty();
+                Arc::new(Diff::new(&nothing, Vec::new(), Vec::new()))
+            });
+            return Arc::clone(&NONE);
+        }
+        if let Some(known) = self.memo().get(old.id()) {
             return known;
         }
         // Computed outside the lock: two streams may both compute it, none waits for another's comparison.
         let diff = Arc::new(Diff::between(old, self));
-        let mut memo = memo();
+        let mut memo = self.memo();
         match memo.get(old.id()) {
             Some(first) => first,
             None => {
@@ -219,5 +238,15 @@ impl ResourceSet {
                 diff
             }
         }
+    }
+
+    /// Remembers the difference from the value that this one was edited from.
+    pub(super) fn remember(&self, old: &Self, diff: Diff) {
+        self.memo().put(old.id(), Arc::new(diff));
+    }
+
+    pub(super) fn memo(&self) -> MutexGuard<'_, Memo> {
+        let memo = &self.0.memo;
+        memo.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

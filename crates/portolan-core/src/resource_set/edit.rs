@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::chunk::{Chunk, MAX_CHUNK};
-use super::{Changes, ResourceSet};
+use super::{Changes, Diff, ResourceSet};
 use crate::{Name, Resource, ResourceError};
 
 /// New chunks are filled to three quarters, so that insertions do not split them at once.
@@ -74,7 +74,14 @@ impl ResourceSet {
                 sum = sum.wrapping_add(new.element());
             }
         }
-        Self::from_chunks(rebuild(self.chunks(), changes), sum)
+        // What is known of the difference now need not be searched for in all chunks by the first stream that asks. From
+        // nothing it would be everything, which is rarely asked.
+        let diff = (!self.is_empty()).then(|| Diff::made_by(&changes, self));
+        let changed = Self::from_chunks(rebuild(self.chunks(), changes), sum);
+        if let Some(diff) = diff {
+            changed.remember(self, diff);
+        }
+        changed
     }
 }
 

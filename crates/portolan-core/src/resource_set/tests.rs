@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -67,13 +68,15 @@ proptest! {
                 prop_assert_eq!(set.get(&name).map(|r| r.body()[0]), model.get(&name).copied());
             }
 
-            let diff = set.diff_from(&old);
-            let upserts: Vec<_> = diff.upserts().iter().map(|r| r.name().to_string()).collect();
-            let removals: Vec<_> = diff.removals().iter().map(ToString::to_string).collect();
-            let changed = model.iter().filter(|(n, b)| old_model.get(*n) != Some(b));
-            prop_assert_eq!(upserts, changed.map(|(n, _)| n.clone()).collect::<Vec<_>>());
-            let gone = old_model.keys().filter(|n| !model.contains_key(*n));
-            prop_assert_eq!(removals, gone.cloned().collect::<Vec<_>>());
+            // What was noted when the set was edited, and what a comparison finds.
+            for diff in [set.diff_from(&old), Arc::new(Diff::between(&old, &set))] {
+                let upserts: Vec<_> = diff.upserts().iter().map(|r| r.name().to_string()).collect();
+                let removals: Vec<_> = diff.removals().iter().map(ToString::to_string).collect();
+                let changed = model.iter().filter(|(n, b)| old_model.get(*n) != Some(b));
+                prop_assert_eq!(upserts, changed.map(|(n, _)| n.clone()).collect::<Vec<_>>());
+                let gone = old_model.keys().filter(|n| !model.contains_key(*n));
+                prop_assert_eq!(removals, gone.cloned().collect::<Vec<_>>());
+            }
         }
     }
 
@@ -156,6 +159,37 @@ fn chunks_that_ran_empty_are_joined() {
     set = edit.finish();
     assert_eq!(set.len(), 500);
     assert!(set.chunks().len() <= 20, "{} chunks", set.chunks().len());
+}
+
+#[test]
+fn an_edited_set_knows_what_was_edited() {
+    let old = numbered(100);
+    let mut edit = old.edit();
+    let same_but_for_ttl =
+        Resource::builder(CLUSTER, "r-000001", vec![0; 3]).ttl(Duration::from_secs(1));
+    edit.upsert(same_but_for_ttl.build().unwrap());
+    edit.upsert(resource("r-000002", 1));
+    edit.remove("r-000003");
+    let new = edit.finish();
+    let noted = new.memo().get(old.id()).expect("nobody had to ask");
+    let names: Vec<_> = noted.names().map(Name::as_str).collect();
+    assert_eq!(names, ["r-000002", "r-000003"]);
+    assert!(
+        numbered(100)
+            .memo()
+            .get(ResourceSet::empty().id())
+            .is_none()
+    );
+}
+
+#[test]
+fn a_set_does_not_differ_from_itself() {
+    let set = numbered(100);
+    assert!(set.diff_from(&set).is_empty());
+    assert!(
+        set.memo().get(set.id()).is_none(),
+        "and needs no place to remember that"
+    );
 }
 
 #[test]
