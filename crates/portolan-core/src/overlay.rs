@@ -77,11 +77,11 @@ impl<P> Overlay<P> {
         self.patch.remove(name)
     }
 
-    /// Moves onto another base. `entry` says for each name that may differ between the two (those in which the bases
-    /// differ, and those in the patch) what the patch must hold, given what was known and what the new base has;
-    /// `None` where the new base speaks for itself.
+    /// Moves onto another base. `entry` says for each name in which the two bases differ what the patch must hold, given
+    /// what was known and what the new base has; `None` where the new base speaks for itself. Of other names the patch
+    /// holds what it held.
     ///
-    /// Costs O(difference of the bases + patch).
+    /// Costs O(difference of the bases).
     pub fn rebase(
         &mut self,
         base: ResourceSet,
@@ -89,14 +89,13 @@ impl<P> Overlay<P> {
     ) {
         let nothing = ResourceSet::empty();
         let diff = base.diff_from(self.base.as_ref().unwrap_or(&nothing));
-        let mut patch = BTreeMap::new();
-        for name in self.patch.keys().chain(diff.names()) {
-            if let Some(entry) = entry(name, self.get(name), base.get(name)) {
-                patch.insert(name.clone(), entry);
-            }
+        for name in diff.names() {
+            match entry(name, self.get(name), base.get(name)) {
+                Some(entry) => self.patch.insert(name.clone(), entry),
+                None => self.patch.remove(name),
+            };
         }
         self.base = Some(base);
-        self.patch = patch;
     }
 }
 

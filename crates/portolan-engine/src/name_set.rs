@@ -3,8 +3,8 @@ use core::iter;
 
 use portolan_core::{Name, Overlay, OverlayEntry, Resource, ResourceSet};
 
-/// Largest patch that is not worth moving to another base.
-const SMALL_PATCH: usize = 32;
+/// So many names are held one by one, whatever they have in common with a set.
+const FEW: usize = 32;
 
 /// The names that a stream subscribes: "those of this set", with exceptions.
 ///
@@ -16,8 +16,6 @@ pub(crate) struct NameSet {
     len: usize,
     /// Length of all names together.
     bytes: usize,
-    /// Size of the patch after the last move, to move again only when that can pay.
-    settled_patch: usize,
 }
 
 impl NameSet {
@@ -112,20 +110,30 @@ impl NameSet {
         self.overlay.patch().is_empty() && self.overlay.base().is_some_and(|b| b.id() == set.id())
     }
 
-    /// Moves onto `set` where that saves memory. Costs O(patch + what changed since the last base), and only after
-    /// the patch has doubled.
+    /// Looks for a better base, now that `set` is the newest value of the type. A set that is no longer the newest is
+    /// never kept: it would be alive for its names alone, and all of its resources with it.
+    ///
+    /// Costs O(what changed since the last base), and all names where a base is first found or given up.
     pub(crate) fn settle_on(&mut self, set: &ResourceSet) {
-        let patch = self.overlay.patch().len();
-        let grown = patch > 2 * self.settled_patch + SMALL_PATCH;
         // Of a much larger set, most names would have to be excepted.
-        if !grown || set.len() > 2 * self.len {
-            return;
+        let shares = self.len > FEW && set.len() <= 2 * self.len;
+        match self.overlay.base() {
+            Some(base) if base.id() == set.id() => {}
+            None if !shares => {}
+            Some(_) if !shares => self.leave_base(),
+            _ => self.overlay.rebase(set.clone(), |_, was, is| {
+                let named = contains(was);
+                (named != is.is_some()).then_some(named)
+            }),
         }
-        self.overlay.rebase(set.clone(), |_, was, is| {
-            let named = contains(was);
-            (named != is.is_some()).then_some(named)
-        });
-        self.settled_patch = self.overlay.patch().len();
+    }
+
+    fn leave_base(&mut self) {
+        let mut names = Overlay::new();
+        for name in self.iter() {
+            names.set(name.clone(), true);
+        }
+        self.overlay = names;
     }
 }
 
@@ -207,6 +215,35 @@ mod tests {
         names.settle_on(&set((150..500).map(|i| format!("{i:04}"))));
         assert_eq!(held(&names), before);
         assert_eq!(names.len(), 200);
+    }
+
+    #[test]
+    fn no_set_is_kept_that_is_not_the_newest() {
+        let base = |names: &NameSet| names.overlay.base().map(ResourceSet::id);
+        let list = |names: core::ops::Range<usize>| set(names.map(|i| format!("{i:04}")));
+        let mut names = NameSet::default();
+        let first = list(0..100);
+        let all: Vec<_> = first.iter().map(|r| r.name().as_str()).collect();
+        names.replace(&all);
+        names.settle_on(&first);
+        names.remove(&"0000".into());
+        let before = held(&names);
+
+        let mut edit = first.edit();
+        let changed = Resource::builder(ENDPOINT, "0001", &b"2"[..]);
+        edit.upsert(changed.build().unwrap());
+        for newer in [edit.finish(), list(0..101), list(50..60)] {
+            names.settle_on(&newer);
+            assert_eq!(base(&names), Some(newer.id()));
+            assert_eq!(held(&names), before);
+        }
+        names.settle_on(&list(0..300));
+        assert_eq!(base(&names), None);
+        assert_eq!(held(&names), before);
+        let shrunk = list(0..120);
+        names.settle_on(&shrunk);
+        assert_eq!(base(&names), Some(shrunk.id()));
+        assert_eq!(held(&names), before);
     }
 
     #[test]
