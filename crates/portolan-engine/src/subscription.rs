@@ -79,13 +79,19 @@ impl Subscription {
 
     /// All of a set that is wanted.
     pub(crate) fn select(&self, set: &ResourceSet) -> Selection {
-        if self.is_pure_wildcard() {
+        if self.is_pure_wildcard() || self.covers_all(set) {
             return Selection::wildcard(set);
         }
         if self.is_wildcard() {
             return Selection::of(set.iter().filter(|r| self.covers(r)).cloned());
         }
         Selection::of(self.names.iter().filter_map(|name| set.get(name)).cloned())
+    }
+
+    /// Whether everything in a set is wanted, and nothing of it is on demand. May say no where it is so.
+    fn covers_all(&self, set: &ResourceSet) -> bool {
+        let wanted = self.is_wildcard() || self.names.is_all_of(set);
+        wanted && set.wildcard_len() == set.len()
     }
 
     /// Reads the names of a state-of-the-world request: the complete new subscription (C-051).
@@ -187,4 +193,40 @@ fn delta_names(names: &[Bytes]) -> Result<(Vec<Name>, bool), InvalidName> {
     out.sort_unstable();
     out.dedup();
     Ok((out, star))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use portolan_core::EntryForm;
+    use portolan_core::well_known::CLUSTER;
+
+    use super::*;
+
+    #[test]
+    fn whoever_wants_all_of_a_set_is_sent_its_own_bytes() {
+        let build = |i| Resource::builder(CLUSTER, format!("{i:03}"), &b"x"[..]).build();
+        let set = ResourceSet::new((0..100).map(|i| build(i).unwrap())).unwrap();
+        let names: Vec<_> = set
+            .iter()
+            .map(|r| Bytes::from(format!("{}", r.name())))
+            .collect();
+        let star = Bytes::from_static(b"*");
+        let bytes = |selection: Selection| {
+            let parts = selection.parts(EntryForm::Sotw);
+            parts.iter().map(|part| part.as_ptr()).collect::<Vec<_>>()
+        };
+        let sent = |names: &[Bytes]| {
+            let mut subscription = Subscription::default();
+            subscription.apply_sotw(names, true).unwrap();
+            subscription.names_mut().settle_on(&set);
+            bytes(subscription.select(&set))
+        };
+        let own = bytes(Selection::wildcard(&set));
+        assert_eq!(sent(&[]), own);
+        assert_eq!(sent(&names), own);
+        assert_eq!(sent(&[star, names[0].clone()]), own);
+        assert_ne!(sent(&names[1..]), own);
+    }
 }
