@@ -1,8 +1,6 @@
 //! What is deleted, how each variant says so, and what comes back.
 
-use portolan_core::well_known::{
-    CLUSTER, ENDPOINT, EXTENSION_CONFIG, LISTENER, ROUTE, RUNTIME, SCOPED_ROUTE, SECRET,
-};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, ROUTE, SECRET};
 use portolan_core::{MissingName, Resource, ResourceType, ResourceTypes, Snapshot};
 use portolan_testkit::fixture::{self, Fixture};
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf};
@@ -26,37 +24,6 @@ fn c133_c206_an_assignment_without_endpoints_is_an_update() {
         shelf.put([fixture::no_endpoints("a")]);
         pair.drive();
         assert_eq!(pair.client.endpoints("a"), Some(""), "{kind:?}");
-    }
-}
-
-#[test]
-fn c147_c208_c209_c213_missing_names_in_delta_are_reported_by_type() {
-    // C-147, C-208, C-209; decision: secrets and extension configurations are not.
-    for (url, reported) in [
-        (CLUSTER, true),
-        (LISTENER, true),
-        (ROUTE, true),
-        (SCOPED_ROUTE, true),
-        (RUNTIME, true),
-        (ENDPOINT, true),
-        (SECRET, false),
-        (EXTENSION_CONFIG, false),
-    ] {
-        let shelf = Shelf::new();
-        shelf.publish(Snapshot::empty());
-        let mut pair = Pair::new(PlainClient::delta(), &shelf);
-        pair.client.subscribe(&url, ["x"]);
-        pair.drive();
-        let told: Vec<_> = pair
-            .client
-            .received()
-            .iter()
-            .flat_map(|r| &r.removed)
-            .collect();
-        assert_eq!(told.len(), usize::from(reported), "{url}");
-        shelf.put([Fixture::new(url.clone(), "x")]);
-        pair.drive();
-        assert_eq!(pair.client.held(&url).len(), 1, "it stays subscribed");
     }
 }
 

@@ -97,7 +97,7 @@ fn a_cluster_that_returns_finds_its_endpoints_though_they_did_not_change() {
 
 #[test]
 fn c274_a_changed_cluster_may_bring_its_endpoints_again() {
-    // C-274: unasked, unchanged, and accepted.
+    // Unasked, unchanged, and accepted.
     let (shelf, mut pair) = started();
     shelf.put([fixture::cluster("a").service("e").revision(2)]);
     pair.drive();

@@ -44,7 +44,7 @@ fn c273_no_envoy_waits_for_the_end_of_its_patience() {
 
 #[test]
 fn c266_the_answer_goes_behind_the_clusters_though_the_client_reads_neither() {
-    // C-266: the two are on their way before the client says anything.
+    // The two are on their way before the client says anything.
     for kind in EnvoyMux::ALL {
         let (shelf, mut pair) = envoy(kind);
         pair.set_reading(false);
@@ -61,7 +61,6 @@ fn c266_the_answer_goes_behind_the_clusters_though_the_client_reads_neither() {
 
 #[test]
 fn c265_of_a_hundred_clusters_only_the_changed_one_is_answered_again() {
-    // C-265
     for kind in EnvoyMux::ALL {
         let shelf = Shelf::new();
         let names: Vec<_> = (0..100).map(|i| format!("c{i:02}")).collect();
@@ -169,7 +168,7 @@ fn acknowledgements_withheld_while_warming_come_as_the_newest_or_as_all() {
 
 #[test]
 fn c270_a_changed_listener_does_not_bring_its_routes_again() {
-    // C-270: Envoy keeps the table.
+    // Envoy keeps the table.
     for kind in EnvoyMux::ALL {
         let (shelf, mut pair) = envoy(kind);
         shelf.put([fixture::listener("l", "r"), fixture::route("r", ["a"])]);
@@ -185,7 +184,6 @@ fn c270_a_changed_listener_does_not_bring_its_routes_again() {
 
 #[test]
 fn c271_a_listener_that_moves_to_another_table_gets_it() {
-    // C-271
     let (shelf, mut pair) = envoy(EnvoyMux::Legacy);
     shelf.put([
         fixture::listener("l", "r1"),
@@ -225,88 +223,6 @@ fn two_clusters_may_share_an_assignment() {
             pair.transcript()
         );
     }
-}
-
-#[test]
-fn a_cluster_loaded_on_demand_that_shares_an_assignment_gets_it() {
-    // The client names the assignment already, so it says nothing: only the server can end the wait.
-    let shelf = Shelf::new();
-    shelf.put([
-        fixture::cluster("a").service("s"),
-        fixture::cluster("b").service("s").on_demand(true),
-    ]);
-    shelf.put([fixture::endpoints("s", "1")]);
-    let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    pair.client.subscribe(&CLUSTER, []);
-    pair.client.subscribe(&ENDPOINT, ["s"]);
-    pair.drive();
-    pair.skip();
-    pair.client.subscribe(&CLUSTER, ["b"]);
-    pair.drive();
-    pair.expect([
-        "> CDS +[b]",
-        "< CDS n3 [b]",
-        "< EDS n4 [s]",
-        "> ACK CDS n3",
-        "> ACK EDS n4",
-    ]);
-}
-
-#[test]
-fn so_does_a_cluster_that_is_newly_named_in_state_of_the_world() {
-    let shelf = Shelf::new();
-    shelf.put([
-        fixture::cluster("a").service("s"),
-        fixture::cluster("b").service("s"),
-    ]);
-    shelf.put([fixture::endpoints("s", "1")]);
-    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
-    pair.client.ask(&CLUSTER, ["a"]);
-    pair.client.ask(&ENDPOINT, ["s"]);
-    pair.drive();
-    pair.skip();
-    pair.client.ask(&CLUSTER, ["a", "b"]);
-    pair.drive();
-    pair.expect([
-        "> CDS [a b] v=v1 n=n1",
-        "< CDS v1 n3 [a b]",
-        "< EDS v1 n4 [s]",
-        "> ACK CDS n3",
-        "> ACK EDS n4",
-    ]);
-}
-
-#[test]
-fn an_answer_that_overtakes_a_waiting_change_brings_the_endpoints_with_it() {
-    let shelf = Shelf::new();
-    shelf.put([fixture::cluster("a"), fixture::static_cluster("s")]);
-    shelf.put([fixture::endpoints("a", "1")]);
-    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
-    pair.client.subscribe(&CLUSTER, []);
-    pair.client.subscribe(&ENDPOINT, ["a"]);
-    pair.drive();
-    shelf.put([fixture::static_cluster("s").revision(2)]);
-    pair.drive();
-    shelf.put([fixture::cluster("a").revision(2)]);
-    pair.drive();
-    pair.skip();
-    pair.client.subscribe(&CLUSTER, ["a"]);
-    pair.drive();
-    pair.expect(["> CDS +[a]", "< CDS n4 [a@2]", "< EDS n5 [a]"]);
-}
-
-#[test]
-fn a_cluster_that_is_asked_for_again_unchanged_needs_no_endpoints() {
-    let shelf = Shelf::new();
-    shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
-    let mut pair = Pair::new(PlainClient::delta(), &shelf);
-    pair.client.subscribe(&CLUSTER, ["a"]);
-    pair.client.subscribe(&ENDPOINT, ["a"]);
-    pair.drive();
-    pair.skip();
-    pair.client.subscribe(&CLUSTER, ["a"]);
-    pair.drive();
-    pair.expect(["> CDS +[a]", "< CDS n3 [a]", "> ACK CDS n3"]);
 }
 
 #[test]

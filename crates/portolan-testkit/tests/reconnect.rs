@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, VIRTUAL_HOST};
-use portolan_core::{ResourceTypes, Snapshot, TypeUrl};
-use portolan_engine::{Event, Limits, ProtocolError, Scope};
+use portolan_core::well_known::{CLUSTER, LISTENER, ROUTE, VIRTUAL_HOST};
+use portolan_core::{Snapshot, TypeUrl};
+use portolan_engine::{Event, Limits, ProtocolError};
 use portolan_testkit::{
     EnvoyClient, EnvoyMux, GrpcClient, Pair, PlainClient, Setup, Shelf, fixture,
 };
@@ -25,13 +25,6 @@ fn envoy(kind: EnvoyMux) -> (Shelf, Pair<EnvoyClient>) {
     pair.drive();
     pair.skip();
     (shelf, pair)
-}
-
-fn version(shelf: &Shelf, url: &TypeUrl, name: &str) -> String {
-    let snapshot = shelf.snapshot().expect("it was published");
-    let resource = snapshot.lookup(url, name).present();
-    let resource = resource.expect("it is there");
-    resource.version().as_str().to_owned()
 }
 
 fn set_version(snapshot: &Snapshot, url: &TypeUrl) -> String {
@@ -242,7 +235,6 @@ fn a_condition_of_silence_ends_when_the_client_names_something() {
 
 #[test]
 fn c170_c176_in_delta_equal_versions_are_skipped() {
-    // C-170, C-176
     let (_, mut pair) = envoy(EnvoyMux::Delta);
     pair.connect();
     pair.drive();
@@ -257,7 +249,6 @@ fn c170_c176_in_delta_equal_versions_are_skipped() {
 
 #[test]
 fn c173_c178_what_a_client_brings_is_no_subscription() {
-    // C-173, C-178
     let shelf = Shelf::new();
     shelf.put([
         fixture::route("a", ["c"]).version("1"),
@@ -298,7 +289,7 @@ fn more_than_the_allowed_versions_end_the_stream() {
 
 #[test]
 fn c268_a_client_that_asks_for_endpoints_first_is_warming_and_gets_them() {
-    // C-268: clusters are not asked for until the warming ends.
+    // Clusters are not asked for until the warming ends.
     for kind in EnvoyMux::ALL {
         let (shelf, mut pair) = envoy(kind);
         pair.set_window(1);
@@ -321,19 +312,6 @@ fn c268_a_client_that_asks_for_endpoints_first_is_warming_and_gets_them() {
         assert!(pair.client.warming_clusters().is_empty(), "{kind:?}");
         assert_eq!(pair.client.fetch_timeouts(), 0);
     }
-}
-
-#[test]
-fn endpoints_on_a_stream_of_their_own_are_answered_in_full() {
-    let shelf = Shelf::new();
-    everything(&shelf);
-    let current = version(&shelf, &ENDPOINT, "a");
-    let scope = Scope::Single(ResourceTypes::well_known().get(&ENDPOINT));
-    let setup = Setup::default().with_scope(scope);
-    let mut pair = Pair::open(PlainClient::delta(), &shelf, setup);
-    pair.client.resume(&ENDPOINT, ["a"], [("a", &*current)]);
-    pair.drive();
-    pair.expect(["> EDS +[a] irv[a]", "< EDS n1 [a]", "> ACK EDS n1"]);
 }
 
 #[test]

@@ -184,7 +184,6 @@ fn listeners_that_are_gone_are_told_first_and_clusters_last() {
 
 #[test]
 fn c211_scoped_routes_change_in_one_response() {
-    // C-211
     let scopes = replaced(&SCOPED_ROUTE);
     assert_eq!(scopes.len(), 1);
     assert_eq!(scopes[0].removed.len(), 2);
