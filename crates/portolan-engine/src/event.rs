@@ -45,7 +45,7 @@ pub enum Event {
         code: i32,
         /// The client's reason, control characters escaped, cut to [`Limits::with_nack_text`](crate::Limits::with_nack_text).
         message: String,
-        /// Whether a newer response of the type had been sent already.
+        /// Whether another answer of the type had been sent already. Parts of one answer do not overtake each other.
         stale: bool,
     },
     /// A request carried a nonce that is not that of the newest response. Its names count; nothing else of it does.

@@ -13,6 +13,8 @@ use crate::touched::Touched;
 pub(crate) struct Window {
     in_flight: VecDeque<InFlight>,
     newest: Option<Nonce>,
+    /// The first response of the newest answer, which may have been cut into several; `None` before that is sent.
+    first: Option<Nonce>,
     max: usize,
 }
 
@@ -48,6 +50,7 @@ impl Window {
         Self {
             in_flight: VecDeque::new(),
             newest: None,
+            first: None,
             max,
         }
     }
@@ -55,6 +58,16 @@ impl Window {
     /// The newest response of the type, acknowledged or not.
     pub(crate) fn newest(&self) -> Option<Nonce> {
         self.newest
+    }
+
+    /// The responses that are pushed from here on are one answer.
+    pub(crate) fn begin_answer(&mut self) {
+        self.first = None;
+    }
+
+    /// Whether another answer came after the one that this response belongs to.
+    pub(crate) fn is_overtaken(&self, nonce: Nonce) -> bool {
+        self.first.is_none_or(|first| nonce < first)
     }
 
     /// Whether every response was acknowledged or rejected.
@@ -71,6 +84,7 @@ impl Window {
     /// Notes a response; gives the oldest where there are too many now.
     pub(crate) fn push(&mut self, response: InFlight) -> Option<InFlight> {
         self.newest = Some(response.sent.nonce);
+        self.first.get_or_insert(response.sent.nonce);
         self.in_flight.push_back(response);
         if self.in_flight.len() > self.max {
             return self.in_flight.pop_front().filter(|oldest| !oldest.settled);

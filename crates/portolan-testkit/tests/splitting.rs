@@ -208,62 +208,132 @@ fn names_that_are_gone_are_cut_too() {
     assert_eq!(removals(told).iter().sum::<usize>(), 300);
 }
 
+/// A client that subscribes a hundred assignments, and was sent them.
+fn endpoints_sent(shelf: &Shelf, client: PlainClient) -> Pair<PlainClient> {
+    shelf.put(endpoints(0..100, "1"));
+    let mut pair = pair(client, shelf);
+    let all: Vec<_> = (0..100).map(name).collect();
+    pair.client.want(&ENDPOINT, all.iter().map(String::as_str));
+    pair.drive();
+    pair
+}
+
 #[test]
 fn parts_do_not_wait_for_each_other_and_the_next_change_waits_for_the_last() {
-    let shelf = Shelf::new();
-    shelf.put(endpoints(0..100, "1"));
-    let mut pair = pair(PlainClient::delta(), &shelf);
-    let all: Vec<_> = (0..100).map(name).collect();
-    pair.client
-        .subscribe(&ENDPOINT, all.iter().map(String::as_str));
-    pair.drive();
-    pair.client.set_acks(false);
-    let before = pair.client.received().len();
-    shelf.put(endpoints(0..100, "2"));
-    pair.drive();
-    let parts = pair.client.received()[before..].to_vec();
-    check_parts(&parts, 100);
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        let mut pair = endpoints_sent(&shelf, client);
+        pair.client.set_acks(false);
+        let before = pair.client.received().len();
+        shelf.put(endpoints(0..100, "2"));
+        pair.drive();
+        let parts = pair.client.received()[before..].to_vec();
+        check_parts(&parts, 100);
 
-    shelf.put(endpoints(0..1, "3"));
+        shelf.put(endpoints(0..1, "3"));
+        pair.drive();
+        let first = parts[0].nonce.to_string();
+        pair.client.answer(&ENDPOINT, &first, None);
+        pair.drive();
+        assert_eq!(
+            pair.client.received().len(),
+            before + parts.len(),
+            "the last is unread"
+        );
+        let last = parts[parts.len() - 1].nonce.to_string();
+        pair.client.answer(&ENDPOINT, &last, None);
+        pair.drive();
+        assert_eq!(pair.client.received().len(), before + parts.len() + 1);
+    }
+}
+
+#[test]
+fn nothing_comes_between_the_parts_of_an_answer() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        shelf.put(endpoints(0..100, "1"));
+        let mut pair = pair(client, &shelf);
+        pair.set_window(1);
+        pair.set_reading(false);
+        let all: Vec<_> = (0..100).map(name).collect();
+        pair.client.want(&ENDPOINT, all.iter().map(String::as_str));
+        pair.drive();
+        // A type that goes before endpoints, and content that is newer than what is under way.
+        pair.client.want(&CLUSTER, ["c"]);
+        shelf.put([
+            fixture::static_cluster("c"),
+            fixture::endpoints("r099", "2"),
+        ]);
+        pair.drive();
+        pair.set_reading(true);
+        pair.drive();
+        let told = pair.client.received();
+        let first = told[0].generation;
+        let parts = told
+            .iter()
+            .take_while(|r| r.type_url == ENDPOINT && r.generation == first);
+        let (parts, later) = told.split_at(parts.count());
+        check_parts(parts, 100);
+        let later: Vec<_> = later.iter().map(|r| (&r.type_url, names(r))).collect();
+        let expected = [(&CLUSTER, "c"), (&ENDPOINT, "r099")];
+        assert_eq!(
+            later,
+            expected.map(|(url, name)| (url, [name.to_owned()].into()))
+        );
+    }
+}
+
+/// Rejects one part and accepts the others, as a client that answers each in turn.
+fn reject_one(pair: &mut Pair<PlainClient>, parts: &[Response], rejected: usize) {
+    for (at, part) in parts.iter().enumerate() {
+        let error = (at == rejected).then(|| portolan_engine::ErrorDetail::new(13, "no"));
+        pair.client
+            .answer(&ENDPOINT, &part.nonce.to_string(), error);
+    }
     pair.drive();
-    let first = parts[0].nonce.to_string();
-    pair.client.answer(&ENDPOINT, &first, None);
-    pair.drive();
-    assert_eq!(
-        pair.client.received().len(),
-        before + parts.len(),
-        "the last is unread"
-    );
-    let last = parts[parts.len() - 1].nonce.to_string();
-    pair.client.answer(&ENDPOINT, &last, None);
-    pair.drive();
-    assert_eq!(pair.client.received().len(), before + parts.len() + 1);
 }
 
 #[test]
 fn a_rejected_part_is_a_batch_of_its_own() {
-    let shelf = Shelf::new();
-    shelf.put(endpoints(0..100, "1"));
-    let mut pair = pair(PlainClient::delta().without_acks(), &shelf);
-    let all: Vec<_> = (0..100).map(name).collect();
-    pair.client
-        .subscribe(&ENDPOINT, all.iter().map(String::as_str));
-    pair.drive();
-    let parts = pair.client.received().to_vec();
-    let rejected = parts[0].nonce.to_string();
-    let error = portolan_engine::ErrorDetail::new(13, "no");
-    pair.client.answer(&ENDPOINT, &rejected, Some(error));
-    for part in &parts[1..] {
-        pair.client.answer(&ENDPOINT, &part.nonce.to_string(), None);
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        let mut pair = endpoints_sent(&shelf, client.without_acks());
+        let parts = pair.client.received().to_vec();
+        reject_one(&mut pair, &parts, 0);
+        let events = pair.take_events();
+        let stale = |event: &Event| matches!(event, Event::Nacked { stale: true, .. });
+        assert!(!events.iter().any(stale), "no other answer came after it");
+        let settled = events.iter().rev().find_map(|event| match event {
+            Event::Settled { rejecting, .. } => Some(*rejecting),
+            _ => None,
+        });
+        assert_eq!(settled, Some(true), "the answer was not accepted");
+
+        shelf.put([fixture::endpoints("r000", "2")]);
+        pair.drive();
+        let again: BTreeSet<_> = pair.client.received()[parts.len()..]
+            .iter()
+            .flat_map(names)
+            .collect();
+        assert_eq!(again, names(&parts[0]));
     }
+}
+
+#[test]
+fn a_part_that_another_answer_has_overtaken_is_rejected_too_late() {
+    // C-111: in state of the world; in delta each response is answered on its own.
+    let shelf = Shelf::new();
+    let mut pair = endpoints_sent(&shelf, PlainClient::sotw().without_acks());
+    let parts = pair.client.received().to_vec();
+    shelf.put([fixture::endpoints("r099", "2")]);
     pair.drive();
+    assert_eq!(pair.client.received().len(), parts.len() + 1);
+    reject_one(&mut pair, &parts, 0);
     shelf.put([fixture::endpoints("r000", "2")]);
+    pair.client.ack(&ENDPOINT);
     pair.drive();
-    let again: BTreeSet<_> = pair.client.received()[parts.len()..]
-        .iter()
-        .flat_map(names)
-        .collect();
-    assert_eq!(again, names(&parts[0]));
+    let again = names(&pair.client.received()[parts.len() + 1]);
+    assert_eq!(again, ["r000".to_owned()].into());
 }
 
 #[test]

@@ -18,11 +18,12 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
     let stale = nonce != state.window.newest();
     match nonce.and_then(|nonce| state.window.settle_through(nonce)) {
         Some(settled) => {
-            // A rejection that a newer response has overtaken is told and changes nothing (C-111).
-            if error.is_some() && !stale {
+            // A rejection that another answer has overtaken is told and changes nothing (C-111).
+            let overtaken = state.window.is_overtaken(settled.sent.nonce);
+            if error.is_some() && !overtaken {
                 state.suspects.add(settled.touched);
             }
-            tell(session, at, settled.sent, error, stale);
+            tell(session, at, settled.sent, error);
         }
         None if stale => tell_stale(session, at, text),
         None => {}
@@ -43,13 +44,14 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
             }),
     };
     match sent {
-        Some(sent) => tell(session, at, sent, error, stale),
+        Some(sent) => tell(session, at, sent, error),
         None if stale => tell_stale(session, at, text),
         None => {}
     }
 }
 
-fn tell(session: &mut Session, at: usize, sent: Sent, error: Option<ErrorDetail>, stale: bool) {
+fn tell(session: &mut Session, at: usize, sent: Sent, error: Option<ErrorDetail>) {
+    let stale = session.types[at].window.is_overtaken(sent.nonce);
     let type_url = session.types[at].url().clone();
     let Sent {
         nonce,

@@ -161,6 +161,7 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     };
     let first = parts.pop_front()?;
     turn.rest = Some((session.types[at].url().clone(), parts));
+    session.types[at].window.begin_answer();
     Some(send(session, at, first, turn, now))
 }
 
