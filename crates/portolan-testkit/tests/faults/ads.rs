@@ -189,6 +189,26 @@ fn b26_so_they_do_in_delta() {
 /// Clients keep a table that they subscribe, so that a listener which changes later finds it: it is not sent twice.
 #[test]
 fn b27_a_table_that_comes_before_its_listener_serves_it() {
+    let bed = Bed::with([fixture::listener("l", "r"), fixture::route("r", ["a"])]);
+    let changed = [fixture::listener("l", "r"), fixture::route("r", ["b"])];
+    let mut pair = bed.pair(PlainClient::sotw().without_acks());
+    pair.client.ask(&LISTENER, [""; 0]);
+    pair.drive();
+    bed.put(changed.map(|fixture| fixture.revision(2)));
+    pair.client.ask(&ROUTE, ["r"]);
+    pair.drive();
+    pair.client.ack(&LISTENER);
+    pair.client.ack(&ROUTE);
+    pair.drive();
+    pair.expect([
+        "> LDS [] v= n=",
+        "< LDS v1 n1 [l]",
+        "< LDS v2 n2 [l@2]",
+        "> RDS [r] v= n=",
+        "< RDS v1 n3 [r]",
+        "> ACK LDS n2",
+        "> ACK RDS n3",
+    ]);
     for kind in EnvoyMux::ALL {
         let bed = Bed::with([fixture::listener("l", "r"), fixture::route("r", ["a"])]);
         bed.put([fixture::static_cluster("a")]);

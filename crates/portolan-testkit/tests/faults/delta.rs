@@ -281,6 +281,10 @@ fn b52_on_demand_subscriptions_are_each_answered_whatever_is_acknowledged() {
     bed.remove(&CLUSTER, ["b"]);
     pair.drive();
     pair.expect(["< CDS n4 [] -[b]"]);
+    // A change that nobody has acknowledged holds changes back, and no answers.
+    pair.client.subscribe(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.expect(["> CDS +[a]", "< CDS n5 [a]"]);
 }
 
 /// Elsewhere a response of many resources exceeded what a client of gRPC receives, and the stream was dropped and
