@@ -76,8 +76,7 @@ fn moving_to_another_cluster_asks_for_both_and_then_for_one() {
 }
 
 #[test]
-fn a_cluster_that_returns_finds_its_endpoints_though_they_did_not_change() {
-    // B17, C-063
+fn b17_c063_a_cluster_that_returns_finds_its_endpoints_though_they_did_not_change() {
     let (shelf, mut pair) = started();
     shelf.remove(&CLUSTER, ["a"]);
     pair.drive();

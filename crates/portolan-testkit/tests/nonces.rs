@@ -114,8 +114,7 @@ fn a_wildcard_that_starts_afresh_by_name_is_one_no_more() {
 }
 
 #[test]
-fn c090_c187_nonces_are_unique_over_all_types() {
-    // B48
+fn c090_c187_b48_nonces_are_unique_over_all_types() {
     let (shelf, mut pair) = endpoints(PlainClient::sotw());
     pair.client.ask(&CLUSTER, [""; 0]);
     pair.client.ask(&LISTENER, [""; 0]);

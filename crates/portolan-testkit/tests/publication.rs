@@ -9,45 +9,6 @@ fn clients() -> [PlainClient; 2] {
 }
 
 #[test]
-fn c129_c161_c282_nothing_published_is_not_empty() {
-    // B31
-    for client in clients() {
-        let shelf = Shelf::new();
-        let mut pair = Pair::new(client, &shelf);
-        pair.client.want(&CLUSTER, []);
-        pair.client.want(&LISTENER, []);
-        pair.client.want(&ROUTE, ["r"]);
-        pair.drive();
-        assert!(pair.client.received().is_empty());
-        shelf.put([fixture::static_cluster("a")]);
-        pair.drive();
-        assert_eq!(pair.client.held_names(&CLUSTER), ["a".into()]);
-    }
-}
-
-#[test]
-fn c128_c160_published_empty_is_answered_once() {
-    // B32
-    for client in clients() {
-        let shelf = Shelf::new();
-        shelf.publish(Snapshot::empty());
-        let mut pair = Pair::new(client, &shelf);
-        pair.client.want(&CLUSTER, []);
-        pair.client.want(&LISTENER, []);
-        pair.drive();
-        shelf.publish(Snapshot::empty());
-        pair.drive();
-        let received = pair.client.received();
-        assert_eq!(received.len(), 2);
-        assert!(
-            received
-                .iter()
-                .all(|r| r.resources.is_empty() && r.removed.is_empty())
-        );
-    }
-}
-
-#[test]
 fn an_empty_snapshot_lets_envoy_start() {
     for kind in EnvoyMux::ALL {
         let shelf = Shelf::new();
@@ -77,8 +38,7 @@ fn clearing_and_publishing_the_same_again_is_quiet() {
 }
 
 #[test]
-fn c083_what_was_asked_while_nothing_was_published_is_remembered() {
-    // B18
+fn c083_b18_what_was_asked_while_nothing_was_published_is_remembered() {
     for client in clients() {
         let shelf = Shelf::new();
         let mut pair = Pair::new(client, &shelf);

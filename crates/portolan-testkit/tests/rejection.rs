@@ -6,11 +6,6 @@ use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
 use portolan_engine::{ErrorDetail, Event, Limits};
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
 
-fn nacks(events: &[Event]) -> usize {
-    let is_nack = |e: &&Event| matches!(e, Event::Nacked { .. });
-    events.iter().filter(is_nack).count()
-}
-
 /// A delta client of three routes, which has rejected a response with two of them.
 fn rejected_batch() -> (Shelf, Pair<PlainClient>) {
     let shelf = Shelf::new();
@@ -35,40 +30,6 @@ fn rejected_batch() -> (Shelf, Pair<PlainClient>) {
         "> NACK RDS n2",
     ]);
     (shelf, pair)
-}
-
-#[test]
-fn c103_c110_c196_what_was_rejected_is_not_sent_again() {
-    // B01
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let shelf = Shelf::new();
-        shelf.put([fixture::static_cluster("a").bad()]);
-        let mut pair = Pair::new(client, &shelf);
-        pair.client.want(&CLUSTER, []);
-        pair.drive();
-        for _ in 0..50 {
-            pair.client.nack(&CLUSTER);
-            shelf.publish(shelf.snapshot().unwrap().edit().build());
-            pair.drive();
-        }
-        assert_eq!(pair.client.received().len(), 1);
-        assert_eq!(nacks(&pair.take_events()), 1);
-    }
-}
-
-#[test]
-fn c104_c199_a_correction_is_sent_at_once() {
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let shelf = Shelf::new();
-        shelf.put([fixture::static_cluster("a").bad()]);
-        let mut pair = Pair::new(client, &shelf);
-        pair.client.want(&CLUSTER, []);
-        pair.drive();
-        shelf.put([fixture::static_cluster("a")]);
-        pair.drive();
-        assert_eq!(pair.client.held_names(&CLUSTER), ["a".into()]);
-        assert_eq!(pair.now(), Duration::ZERO);
-    }
 }
 
 #[test]

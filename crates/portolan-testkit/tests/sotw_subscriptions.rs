@@ -20,19 +20,6 @@ fn clusters() -> (Shelf, Pair<PlainClient>) {
 }
 
 #[test]
-fn acks_of_a_client_that_lacks_something_are_not_answered() {
-    // B06
-    let (_, mut pair) = endpoints();
-    pair.client.ask(&ENDPOINT, ["a", "ghost"]);
-    pair.drive();
-    for _ in 0..20 {
-        pair.client.ack(&ENDPOINT);
-    }
-    pair.drive();
-    assert_eq!(pair.client.received().len(), 1);
-}
-
-#[test]
 fn c053_thousands_of_names_in_one_request_are_answered() {
     let shelf = Shelf::new();
     let names: Vec<_> = (0..10_000).map(|i| format!("e{i:05}")).collect();

@@ -337,8 +337,7 @@ fn a_part_that_another_answer_has_overtaken_is_rejected_too_late() {
 }
 
 #[test]
-fn what_is_given_up_between_two_parts_is_not_sent() {
-    // B14
+fn b14_what_is_given_up_between_two_parts_is_not_sent() {
     let shelf = Shelf::new();
     shelf.put(endpoints(0..100, "1"));
     let mut pair = pair(PlainClient::delta(), &shelf);

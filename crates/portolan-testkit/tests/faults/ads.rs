@@ -265,25 +265,27 @@ fn b28_a_changed_cluster_brings_its_endpoints_and_no_others() {
 
 /// Elsewhere a client that came before the first publication was told that there is nothing, and dropped what it had.
 #[test]
-fn b31_nothing_published_is_not_empty() {
+fn b31_c129_c161_c282_nothing_published_is_not_empty() {
     for client in both() {
         let bed = Bed::new();
         let mut pair = bed.pair(client);
         pair.client.want(&CLUSTER, []);
         pair.client.want(&LISTENER, []);
+        pair.client.want(&ROUTE, ["r"]);
         pair.advance(Duration::from_secs(60));
         assert!(pair.client.received().is_empty());
-        bed.set(snapshot([fixture::static_cluster("c")]));
+        let route = fixture::route("r", ["c"]);
+        bed.set(snapshot([fixture::static_cluster("c"), route]));
         pair.drive();
         let told = pair.client.received().iter();
         let told: Vec<_> = told.map(|r| (&r.type_url, r.resources.len())).collect();
-        assert_eq!(told, [(&CLUSTER, 1), (&LISTENER, 0)]);
+        assert_eq!(told, [(&CLUSTER, 1), (&LISTENER, 0), (&ROUTE, 1)]);
     }
 }
 
 /// Elsewhere a type that was published empty was not answered, and proxies waited for it when they started.
 #[test]
-fn b32_what_is_published_empty_is_answered_once() {
+fn b32_c128_c160_what_is_published_empty_is_answered_once() {
     for url in [CLUSTER, LISTENER] {
         for client in both() {
             let bed = Bed::with([]);
@@ -291,6 +293,7 @@ fn b32_what_is_published_empty_is_answered_once() {
             pair.client.want(&url, []);
             pair.drive();
             pair.client.ack(&url);
+            bed.put([fixture::endpoints("e", "1")]);
             pair.advance(Duration::from_secs(60));
             let told = pair.client.received();
             assert_eq!(told.len(), 1, "{url}");

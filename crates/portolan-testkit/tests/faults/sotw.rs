@@ -16,21 +16,24 @@ fn endpoints<const N: usize>(names: [&'static str; N]) -> Bed {
 
 /// Elsewhere a rejected version looked like one that the client lacked, and went out again for ever.
 #[test]
-fn b01_a_rejection_starts_no_loop_and_a_correction_goes_at_once() {
+fn b01_c103_c104_c110_c196_c199_a_rejection_starts_no_loop_and_a_correction_goes_at_once() {
     for client in both() {
         let bed = Bed::with([fixture::static_cluster("c").bad()]);
         let mut pair = bed.pair(client);
         pair.client.want(&CLUSTER, []);
         pair.drive();
-        for _ in 0..50 {
+        for round in 0..50 {
             pair.client.nack(&CLUSTER);
+            bed.put([fixture::endpoints("e", round)]);
             pair.advance(Duration::from_secs(1));
         }
         assert_eq!(pair.client.received().len(), 1);
         assert_eq!(rejections(&pair.take_events()).len(), 1);
+        let before = pair.now();
         bed.put([fixture::static_cluster("c")]);
         pair.drive();
         assert_eq!(pair.client.held_names(&CLUSTER), ["c".into()]);
+        assert_eq!(pair.now(), before);
     }
 }
 
