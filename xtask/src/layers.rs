@@ -52,7 +52,12 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Packages on top of everything, which may use anything.
-const LEAVES: &[&str] = &["portolan-benches", "portolan-examples", "portolan-tests"];
+const LEAVES: &[&str] = &[
+    "portolan-benches",
+    "portolan-examples",
+    "portolan-fuzz-targets",
+    "portolan-tests",
+];
 
 /// Packages that use none of our libraries.
 const TOOLS: &[&str] = &["xtask", "xtask-api", "xtask-codegen"];

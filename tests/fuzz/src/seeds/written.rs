@@ -1,0 +1,136 @@
+use portolan_resources::build;
+use portolan_types::Any;
+use portolan_types::envoy::config::core::v3 as core;
+use portolan_types::envoy::config::core::v3::node::UserAgentVersionType;
+use portolan_types::envoy::config::core::v3::transport_socket::ConfigType;
+use portolan_types::envoy::config::route::v3::Vhds;
+use portolan_types::envoy::extensions::transport_sockets::tls::v3::{
+    CommonTlsContext, SdsSecretConfig, UpstreamTlsContext,
+};
+use prost::Message;
+use prost_types::value::Kind;
+use prost_types::{ListValue, Struct, Value};
+
+use crate::resources::op;
+
+/// A bare node, and one that says as much of itself as an Envoy does.
+pub(crate) fn nodes() -> Vec<Vec<u8>> {
+    let bare = core::Node {
+        id: "n".into(),
+        ..core::Node::default()
+    };
+    let text = |text: &str| Value::from(Kind::StringValue(text.into()));
+    let list = ListValue {
+        values: vec![
+            Kind::NumberValue(1.5).into(),
+            Kind::BoolValue(true).into(),
+            text("x"),
+        ],
+    };
+    let labels = Struct {
+        fields: [
+            ("app".to_owned(), text("web")),
+            ("null".to_owned(), Kind::NullValue(0).into()),
+        ]
+        .into(),
+    };
+    let envoy = core::Node {
+        id: "sidecar~10.0.0.1~web-0.prod~prod.svc.cluster.local".into(),
+        cluster: "web.prod".into(),
+        metadata: Some(Struct {
+            fields: [
+                ("labels".to_owned(), Kind::StructValue(labels).into()),
+                ("ports".to_owned(), Kind::ListValue(list).into()),
+            ]
+            .into(),
+        }),
+        locality: Some(core::Locality {
+            region: "eu".into(),
+            zone: "eu-1".into(),
+            sub_zone: "a".into(),
+        }),
+        user_agent_name: "envoy".into(),
+        client_features: vec!["envoy.lb.does_not_support_overprovisioning".into()],
+        extensions: vec![core::Extension {
+            name: "envoy.filters.http.router".into(),
+            category: "envoy.filters.http".into(),
+            ..core::Extension::default()
+        }],
+        user_agent_version_type: Some(UserAgentVersionType::UserAgentVersion("1.36.2".into())),
+        ..core::Node::default()
+    };
+    vec![bare.encode_to_vec(), envoy.encode_to_vec()]
+}
+
+/// A few operations of each kind.
+pub(crate) fn resources() -> Vec<Vec<u8>> {
+    let put = |op, flags, name: &[u8], body: &[u8]| {
+        let mut out = vec![op, flags, name.len() as u8];
+        out.extend(name);
+        out.push(body.len() as u8);
+        out.extend(body);
+        out
+    };
+    let few = [
+        put(op::INSERT, 0, b"a", b"\x0a\x01a"),
+        put(op::INSERT, 8, b"b", b""),
+        put(op::UPSERT, 2, b"a", b"endpoints"),
+        vec![op::EDIT],
+        put(op::UPSERT, 0, b"a", b"changed"),
+        vec![op::REMOVE, 0, 1, b'b'],
+        vec![op::REPLACE],
+        put(op::INSERT, 0, b"a", b"changed"),
+    ];
+    let many = [
+        vec![op::MANY, 0, 139, 1, b'x'],
+        vec![op::EDIT],
+        vec![op::MANY, 100, 20, 1, b'y'],
+        vec![op::REBUILD],
+        vec![op::MANY, 0, 139, 1, b'x'],
+    ];
+    let attributes = [
+        put(op::INSERT, 4 | 16, b"a", b"body"),
+        vec![1, b'v', 1, b'z'],
+        put(op::INSERT, 3, b"widget", b"name"),
+    ];
+    vec![few.concat(), many.concat(), attributes.concat()]
+}
+
+/// Each type as one would write it, and what says most of references.
+pub(crate) fn references() -> Vec<Vec<u8>> {
+    let body = |kind: u8, body: Vec<u8>| [vec![kind], body].concat();
+    let address = "10.0.0.1:80".parse().expect("an address");
+    let mut secured = build::eds_cluster("secured");
+    let tls = UpstreamTlsContext {
+        common_tls_context: Some(CommonTlsContext {
+            tls_certificate_sds_secret_configs: vec![SdsSecretConfig {
+                name: "certificate".into(),
+                sds_config: Some(build::ads()),
+            }],
+            ..CommonTlsContext::default()
+        }),
+        ..UpstreamTlsContext::default()
+    };
+    secured.transport_socket = Some(core::TransportSocket {
+        name: "tls".into(),
+        config_type: Some(ConfigType::TypedConfig(Any::pack(&tls))),
+    });
+    let host = build::virtual_host("all", ["*"], [build::prefix_route("/", "web")]);
+    let routes = build::route_configuration("routes", [host]);
+    let mut discovering = routes.clone();
+    discovering.vhds = Some(Vhds {
+        config_source: Some(build::ads()),
+    });
+    vec![
+        body(0, build::eds_cluster("web").encode_to_vec()),
+        body(0, build::static_cluster("fixed", [address]).encode_to_vec()),
+        body(0, secured.encode_to_vec()),
+        body(1, routes.encode_to_vec()),
+        body(1, discovering.encode_to_vec()),
+        body(2, build::assignment("web", [address]).encode_to_vec()),
+        body(
+            3,
+            build::http_listener("ingress", address, "routes").encode_to_vec(),
+        ),
+    ]
+}

@@ -1,0 +1,277 @@
+use std::time::Duration;
+
+use bytes::Bytes;
+use portolan_core::well_known::{
+    CLUSTER, ENDPOINT, EXTENSION_CONFIG, LISTENER, ROUTE, RUNTIME, SCOPED_ROUTE, SECRET,
+    VIRTUAL_HOST,
+};
+use portolan_core::{Resource, ResourceBuilder, Snapshot, TypeUrl};
+use portolan_engine::{DeltaRequest, ErrorDetail, Request, SotwRequest, Variant};
+use portolan_testkit::{PlainClient, Shelf};
+
+use super::World;
+use crate::input::Input;
+
+/// What a byte of an input begins.
+pub(crate) mod op {
+    pub(crate) const REQUEST: u8 = 0;
+    pub(crate) const PUBLISH: u8 = 1;
+    pub(crate) const ADVANCE: u8 = 2;
+    pub(crate) const DRIVE: u8 = 3;
+    pub(crate) const ACK: u8 = 4;
+    pub(crate) const NACK: u8 = 5;
+    pub(crate) const ACKS: u8 = 6;
+    pub(crate) const READING: u8 = 7;
+    pub(crate) const SENDING: u8 = 8;
+    pub(crate) const WINDOW: u8 = 9;
+    pub(crate) const RECONNECT: u8 = 10;
+    pub(crate) const RESTART: u8 = 11;
+    pub(crate) const CLEAR: u8 = 12;
+    pub(crate) const OTHER_VARIANT: u8 = 13;
+    pub(crate) const RESUME: u8 = 14;
+    pub(crate) const COUNT: usize = 15;
+}
+
+/// Types, with the names that traces have for them.
+pub(crate) const TYPES: [(&str, TypeUrl); 12] = [
+    ("CDS", CLUSTER),
+    ("EDS", ENDPOINT),
+    ("LDS", LISTENER),
+    ("RDS", ROUTE),
+    ("SDS", SECRET),
+    ("VHDS", VIRTUAL_HOST),
+    ("SRDS", SCOPED_ROUTE),
+    ("RTDS", RUNTIME),
+    ("ECDS", EXTENSION_CONFIG),
+    ("", TypeUrl::from_static("")),
+    (
+        "?",
+        TypeUrl::from_static("type.googleapis.com/unknown.v1.Thing"),
+    ),
+    ("UNKNOWN", TypeUrl::from_static("unknown")),
+];
+
+/// A name that is none.
+pub(crate) const EMPTY: u8 = 0xff;
+/// The name that means everything.
+pub(crate) const STAR: u8 = 0xfe;
+const NOT_TEXT: u8 = 0xfd;
+const LONG: u8 = 0xfc;
+
+/// Names that resources can have.
+const NAMES: u8 = 40;
+
+/// Lets one thing happen.
+pub(super) fn apply(world: &mut World, input: &mut Input<'_>) {
+    let op = u8::try_from(input.below(op::COUNT)).expect("there are few");
+    match op {
+        op::REQUEST => {
+            let request = request(world.variant, &mut world.pair.client, input);
+            world.pair.client.send(request);
+        }
+        op::OTHER_VARIANT => {
+            let other = match world.variant {
+                Variant::Sotw => Variant::Delta,
+                _ => Variant::Sotw,
+            };
+            let request = request(other, &mut world.pair.client, input);
+            world.pair.client.send(request);
+        }
+        op::PUBLISH => publish(&world.shelf, input),
+        op::ADVANCE => world.pair.advance(time(input)),
+        op::DRIVE => world.pair.drive(),
+        op::ACK => world.pair.client.ack(&type_url(input)),
+        op::NACK => world.pair.client.nack(&type_url(input)),
+        op::ACKS => world.pair.client.set_acks(input.byte() & 1 == 1),
+        op::READING => world.pair.set_reading(input.byte() & 1 == 1),
+        op::SENDING => world.pair.set_sending(input.byte() & 1 == 1),
+        op::WINDOW => world.pair.set_window(input.below(4)),
+        op::RECONNECT => world.pair.connect(),
+        op::RESTART => {
+            let published = world.shelf.snapshot();
+            world.shelf = Shelf::new();
+            if let Some(snapshot) = published {
+                world.shelf.publish(snapshot);
+            }
+            world.pair.connect_to(&world.shelf);
+        }
+        op::CLEAR => world.shelf.clear(),
+        op::RESUME => resume(&mut world.pair.client, input),
+        _ => {}
+    }
+}
+
+/// Publishes what there is, made anew, so that nothing of it is the same value.
+pub(super) fn publish_again(shelf: &Shelf) {
+    let Some(published) = shelf.snapshot() else {
+        return;
+    };
+    let mut again = Snapshot::builder();
+    for (_, set) in published.sets() {
+        for resource in set.iter() {
+            let (url, name) = (resource.type_url(), resource.name());
+            let copy = Resource::builder(url, name, resource.body().to_vec());
+            let copy = copy.on_demand(resource.on_demand());
+            again.insert(copy).expect("a copy of what is in a set");
+        }
+    }
+    shelf.publish(again.build());
+}
+
+fn time(input: &mut Input<'_>) -> Duration {
+    let times = [0, 1, 10, 100, 1_000, 5_000, 15_000, 60_000];
+    Duration::from_millis(times[input.below(times.len())])
+}
+
+fn type_url(input: &mut Input<'_>) -> TypeUrl {
+    TYPES[input.below(TYPES.len())].1.clone()
+}
+
+fn name(number: u8) -> String {
+    format!("n{}", number % NAMES)
+}
+
+/// A name as a client may send it.
+fn any_name(number: u8) -> Bytes {
+    match number {
+        EMPTY => Bytes::new(),
+        STAR => Bytes::from_static(b"*"),
+        NOT_TEXT => Bytes::from_static(b"n\xff"),
+        LONG => Bytes::from_static(&[b'x'; 600]),
+        number => name(number).into(),
+    }
+}
+
+fn any_names(input: &mut Input<'_>) -> Vec<Bytes> {
+    let count = input.byte() % 64;
+    (0..count).map(|_| any_name(input.byte())).collect()
+}
+
+/// A request of any content. It speaks of responses that the client got, or of none that there ever was.
+fn request(variant: Variant, client: &mut PlainClient, input: &mut Input<'_>) -> Request {
+    let url = type_url(input);
+    let nonce = nonce(client, &url, input);
+    let error = error(input);
+    match variant {
+        Variant::Sotw => {
+            let mut request = client.sotw_request(&url, [""; 0]);
+            request.names = any_names(input);
+            request.nonce = nonce;
+            request.error = error;
+            version(&mut request, input);
+            request.into()
+        }
+        _ => {
+            let mut request = DeltaRequest::default();
+            request.type_url = url.to_string();
+            request.subscribe = any_names(input);
+            request.unsubscribe = any_names(input);
+            let claimed = any_names(input).into_iter();
+            request.initial_versions = claimed
+                .map(|name| (name, Bytes::from_static(b"1")))
+                .collect();
+            request.nonce = nonce;
+            request.error = error;
+            request.into()
+        }
+    }
+}
+
+fn nonce(client: &PlainClient, url: &TypeUrl, input: &mut Input<'_>) -> String {
+    match input.byte() {
+        0 => String::new(),
+        1 => client.nonce(url),
+        2 => "foreign".to_owned(),
+        3 => u64::MAX.to_string(),
+        number => (number - 3).to_string(),
+    }
+}
+
+fn error(input: &mut Input<'_>) -> Option<ErrorDetail> {
+    match input.byte() {
+        0 => None,
+        len => {
+            let text = "\u{e9}\n no".chars().cycle().take(usize::from(len));
+            Some(ErrorDetail::new(
+                i32::from(len) - 1,
+                text.collect::<String>(),
+            ))
+        }
+    }
+}
+
+/// Which version a request claims: that which was received last, none, or one that never was.
+fn version(request: &mut SotwRequest, input: &mut Input<'_>) {
+    match input.byte() {
+        0 => {}
+        1 => request.version.clear(),
+        _ => "foreign".clone_into(&mut request.version),
+    }
+}
+
+/// A delta request that claims all that the client holds of a type, as after a reconnection.
+fn resume(client: &mut PlainClient, input: &mut Input<'_>) {
+    let url = type_url(input);
+    let held = client.held(&url);
+    let versions = held.values();
+    let versions = versions.map(|r| (r.name().as_str(), r.version().as_str()));
+    let names: Vec<_> = any_names(input)
+        .iter()
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
+    client.resume(&url, names.iter().map(String::as_str), versions);
+}
+
+/// Changes a run of names of a type, perhaps with a label.
+fn publish(shelf: &Shelf, input: &mut Input<'_>) {
+    let url = type_url(input);
+    let (from, count) = (input.byte(), input.byte() % NAMES);
+    let (revision, how) = (input.byte(), input.byte());
+    if url.as_str().is_empty() {
+        return;
+    }
+    shelf.edit(|snapshot| {
+        for number in 0..count {
+            let name = name(from.wrapping_add(number));
+            if how & how::REMOVED != 0 {
+                snapshot.remove(&url, &name);
+                continue;
+            }
+            let resource = resource(&url, name, revision, how);
+            snapshot.upsert(resource).expect("it has a name and a type");
+        }
+        if how & how::LABELLED != 0 {
+            snapshot.label(&url, format!("label {revision}"));
+        }
+    });
+}
+
+/// What is published.
+pub(crate) mod how {
+    pub(crate) const REMOVED: u8 = 1;
+    pub(crate) const BAD: u8 = 2;
+    pub(crate) const GARBLED: u8 = 4;
+    pub(crate) const ON_DEMAND: u8 = 8;
+    pub(crate) const VERSIONED: u8 = 16;
+    pub(crate) const LABELLED: u8 = 32;
+    pub(crate) const LARGE: u8 = 64;
+}
+
+fn resource(url: &TypeUrl, name: String, revision: u8, how: u8) -> ResourceBuilder {
+    let has = |flag: u8| how & flag != 0;
+    let mut body = format!("rev={revision}");
+    if *url == CLUSTER {
+        body.push_str(&format!(" eds={name}"));
+    }
+    for (flag, word) in [(how::BAD, " bad"), (how::GARBLED, " garbled")] {
+        body.push_str(if has(flag) { word } else { "" });
+    }
+    if has(how::LARGE) {
+        body.push_str(&" large".repeat(50));
+    }
+    let resource = Resource::builder(url, name, body).on_demand(has(how::ON_DEMAND));
+    match has(how::VERSIONED) {
+        true => resource.version(revision.to_string()),
+        false => resource,
+    }
+}
