@@ -195,8 +195,8 @@ fn a_client_that_rejects_again_and_again_is_not_remembered_for_ever() {
 }
 
 #[test]
-fn a_type_that_nobody_registered_is_an_ordinary_type_without_resources() {
-    // C-040; decision: delta says that the name does not exist, state of the world nothing.
+fn c040_a_type_that_nobody_registered_is_an_ordinary_type_without_resources() {
+    // Decision: delta says that the name does not exist, state of the world nothing.
     let url = type_number(0);
     for client in [PlainClient::sotw(), PlainClient::delta()] {
         let mut pair = limited(client, Limits::default());
@@ -237,8 +237,7 @@ fn resources_of_an_unregistered_type_are_served() {
 }
 
 #[test]
-fn an_aggregated_stream_needs_a_type_in_each_request() {
-    // C-039
+fn c039_an_aggregated_stream_needs_a_type_in_each_request() {
     let mut pair = limited(PlainClient::sotw(), Limits::default());
     pair.client.ask(&TypeUrl::from(""), [""; 0]);
     pair.drive();
@@ -246,8 +245,7 @@ fn an_aggregated_stream_needs_a_type_in_each_request() {
 }
 
 #[test]
-fn a_stream_of_one_type_needs_none_and_takes_no_other() {
-    // C-037, C-038
+fn c037_c038_a_stream_of_one_type_needs_none_and_takes_no_other() {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a")]);
     let scope = Scope::Single(ResourceTypes::well_known().get(&CLUSTER));
@@ -321,8 +319,8 @@ fn a_stream_that_failed_says_nothing_more() {
 }
 
 #[test]
-fn one_stream_that_fails_or_stalls_leaves_the_others_alone() {
-    // C-001, C-019, C-020, C-178; decision: fault isolation.
+fn c001_c019_c020_c178_one_stream_that_fails_or_stalls_leaves_the_others_alone() {
+    // Decision: fault isolation.
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a"), fixture::endpoints("a", "1")]);
     let mut stalled = Pair::new(PlainClient::sotw(), &shelf);

@@ -33,8 +33,8 @@ fn set_version(snapshot: &Snapshot, url: &TypeUrl) -> String {
 }
 
 #[test]
-fn in_state_of_the_world_a_wildcard_at_the_current_content_is_silent_and_names_are_answered() {
-    // C-085, C-086
+fn c085_c086_in_state_of_the_world_a_wildcard_at_the_current_content_is_silent_and_names_are_answered()
+ {
     let (_, mut pair) = envoy(EnvoyMux::Legacy);
     pair.connect();
     pair.drive();
@@ -69,8 +69,7 @@ fn a_silent_reconnect_does_not_deafen() {
 }
 
 #[test]
-fn what_changed_while_the_client_was_away_is_sent() {
-    // C-087
+fn c087_what_changed_while_the_client_was_away_is_sent() {
     for kind in EnvoyMux::ALL {
         let (shelf, mut pair) = envoy(kind);
         pair.disconnect();
@@ -92,8 +91,7 @@ fn what_changed_while_the_client_was_away_is_sent() {
 }
 
 #[test]
-fn an_unknown_version_is_answered_in_full() {
-    // C-087, C-094
+fn c087_c094_an_unknown_version_is_answered_in_full() {
     let shelf = Shelf::new();
     everything(&shelf);
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);
@@ -195,8 +193,7 @@ fn a_client_that_left_with_a_rejection_is_not_believed() {
 }
 
 #[test]
-fn a_wildcard_beside_names_is_answered_at_the_current_content() {
-    // C-085
+fn c085_a_wildcard_beside_names_is_answered_at_the_current_content() {
     let shelf = Shelf::new();
     shelf.put([
         fixture::static_cluster("a"),
@@ -421,8 +418,8 @@ fn grpc_gets_everything_by_name_and_nothing_twice() {
 }
 
 #[test]
-fn a_named_cluster_that_was_deleted_meanwhile_is_told() {
-    // C-126: leaving it out is the only way to say so, though then nothing is left to send.
+fn c126_a_named_cluster_that_was_deleted_meanwhile_is_told() {
+    // Leaving it out is the only way to say so, though then nothing is left to send.
     let shelf = Shelf::new();
     everything(&shelf);
     let mut pair = Pair::new(GrpcClient::new(["l"]), &shelf);
@@ -463,8 +460,7 @@ fn c121_c177_a_replica_with_the_same_content_has_nothing_to_say() {
 }
 
 #[test]
-fn nonces_and_names_of_an_old_stream_mean_nothing() {
-    // C-001, C-091, C-194
+fn c001_c091_c194_nonces_and_names_of_an_old_stream_mean_nothing() {
     let shelf = Shelf::new();
     everything(&shelf);
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);

@@ -102,8 +102,7 @@ fn hosts_that_nobody_named_stay_unsaid() {
 }
 
 #[test]
-fn state_of_the_world_has_no_virtual_hosts() {
-    // C-048
+fn c048_state_of_the_world_has_no_virtual_hosts() {
     let (shelf, _) = table();
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);
     pair.client.ask(&VIRTUAL_HOST, ["r/a"]);

@@ -248,7 +248,7 @@ fn chunks_that_fit_stay_shared_when_a_selection_is_split() {
 }
 
 #[test]
-fn duplicates_and_strangers_are_refused() {
+fn c043_duplicates_and_strangers_are_refused() {
     let twice = ResourceSet::new([resource("a", 1), resource("a", 2)]);
     assert!(matches!(twice, Err(ResourceError::Duplicate { name, .. }) if &*name == "a"));
     let stranger = Resource::builder("type.googleapis.com/x.Y", "b", &b""[..])

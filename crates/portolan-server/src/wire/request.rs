@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_passed_over() {
+    fn c010_unknown_fields_are_passed_over() {
         let inbound = read(Variant::Sotw, &b"\xa2\x06\x01x\x22\x01t\x98\x06\x05"[..]).unwrap();
         assert!(matches!(inbound.request, Request::Sotw(r) if r.type_url == "t"));
     }

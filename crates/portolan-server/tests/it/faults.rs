@@ -133,7 +133,7 @@ async fn b60_the_end_of_one_stream_leaves_another_of_the_same_node_alone() {
 /// Numbers of streams collided between the variants, and the end of a stream was reported without its node, twice or
 /// never.
 #[tokio::test(start_paused = true)]
-async fn b83_each_stream_has_its_own_number_and_ends_once_with_its_node() {
+async fn b83_c018_each_stream_has_its_own_number_and_ends_once_with_its_node() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let register = Arc::new(Register::default());
     let xds = builder(&source)
@@ -259,7 +259,7 @@ impl Admission for OwnNodeOnly {
 
 /// A refusal ended in a status of the server's own, or in none, and what had been opened for the stream stayed.
 #[tokio::test(start_paused = true)]
-async fn b85_a_refusal_is_the_status_of_the_stream_and_leaves_nothing() {
+async fn b85_c022_a_refusal_is_the_status_of_the_stream_and_leaves_nothing() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = builder(&source)
         .with_peer(|extensions| {
@@ -306,7 +306,7 @@ async fn b85_a_refusal_is_the_status_of_the_stream_and_leaves_nothing() {
 
 /// Server and client waited for each other: the one for a request, the other for the headers of the response.
 #[tokio::test]
-async fn b93_headers_come_before_anything_was_asked() {
+async fn b93_c011_headers_come_before_anything_was_asked() {
     let xds = server(&TestSource::with_clusters(&[("a", b"1")]));
     let running = Running::start(&xds).await;
     let mut client = running.connect().await;

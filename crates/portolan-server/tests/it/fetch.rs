@@ -72,9 +72,8 @@ async fn a_client_that_comes_back_with_a_version_has_settled_on_it() {
     assert_eq!(source.state().settled, []);
 }
 
-/// C-405
 #[tokio::test(start_paused = true)]
-async fn what_is_published_is_answered_at_once() {
+async fn c049_c405_what_is_published_is_answered_at_once() {
     let source = TestSource::with_clusters(&[("a", b"1"), ("b", b"2")]);
     let (builder, journal) = observed(&source);
     let xds = builder.with_control_plane("cp").build();
@@ -108,9 +107,8 @@ async fn a_published_empty_set_is_an_answer() {
     assert!(!response.version_info.is_empty());
 }
 
-/// C-411, C-408
 #[tokio::test(start_paused = true)]
-async fn an_answer_holds_all_that_is_named_and_exists() {
+async fn c411_c408_an_answer_holds_all_that_is_named_and_exists() {
     let source = TestSource::default();
     source.publish_of(
         &well_known::ENDPOINT,
@@ -125,9 +123,8 @@ async fn an_answer_holds_all_that_is_named_and_exists() {
     assert_eq!(begin.elapsed(), Duration::ZERO);
 }
 
-/// C-406
 #[tokio::test(start_paused = true)]
-async fn a_client_that_has_it_all_waits_for_a_change() {
+async fn c406_a_client_that_has_it_all_waits_for_a_change() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = server(&source);
     let first = fetch(&xds, CLUSTERS, &clusters("n")).await;
@@ -140,9 +137,8 @@ async fn a_client_that_has_it_all_waits_for_a_change() {
     assert_eq!(waiting.ended().await.code, Code::Ok);
 }
 
-/// C-407
 #[tokio::test(start_paused = true)]
-async fn a_client_that_has_it_all_is_sent_it_again_when_nothing_changes() {
+async fn c049_c407_a_client_that_has_it_all_is_sent_it_again_when_nothing_changes() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = server(&source);
     let first = fetch(&xds, CLUSTERS, &clusters("n")).await;
@@ -172,9 +168,8 @@ async fn nothing_published_is_unavailable_after_the_hold() {
     assert_eq!(bodies(&patient.response().await), [b"1"]);
 }
 
-/// C-415
 #[tokio::test(start_paused = true)]
-async fn a_client_that_leaves_during_the_hold_leaves_nothing() {
+async fn c415_a_client_that_leaves_during_the_hold_leaves_nothing() {
     let source = TestSource::default();
     let (builder, journal) = observed(&source);
     let xds = builder.with_fetch_hold(Duration::from_secs(3600)).build();
@@ -199,9 +194,8 @@ async fn a_call_that_is_held_is_drained() {
     xds.drained().await;
 }
 
-/// C-416
 #[tokio::test(start_paused = true)]
-async fn each_call_needs_a_node_and_is_refused_where_a_stream_would_be() {
+async fn c416_each_call_needs_a_node_and_is_refused_where_a_stream_would_be() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = server(&source);
     let nobody = DiscoveryRequest::default();

@@ -18,7 +18,7 @@ fn observed(source: &TestSource) -> (XdsServerBuilder, Arc<Journal>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_half_closed_stream_is_answered_and_ends_well() {
+async fn c016_a_half_closed_stream_is_answered_and_ends_well() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let (builder, journal) = observed(&source);
     let xds = builder.build();
@@ -32,7 +32,7 @@ async fn a_half_closed_stream_is_answered_and_ends_well() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_never_asked_anything_ends_well() {
+async fn c016_a_stream_that_never_asked_anything_ends_well() {
     let (builder, journal) = observed(&TestSource::default());
     let xds = builder.build();
     let mut client = Client::open(&xds, SOTW).await;
@@ -44,7 +44,7 @@ async fn a_stream_that_never_asked_anything_ends_well() {
 
 /// hyper shows a reset to the reader of requests as their end.
 #[tokio::test(start_paused = true)]
-async fn a_reset_is_not_taken_for_a_half_close() {
+async fn c017_a_reset_is_not_taken_for_a_half_close() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let (builder, journal) = observed(&source);
     let xds = builder.build();
@@ -76,7 +76,7 @@ async fn a_client_that_half_closes_and_reads_nothing_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clients_that_leave_release_everything() {
+async fn c017_clients_that_leave_release_everything() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let (builder, journal) = observed(&source);
     let xds = builder.build();

@@ -122,7 +122,7 @@ async fn the_peer_s_address_is_known() {
 }
 
 #[tokio::test]
-async fn a_service_that_was_not_added_is_unimplemented() {
+async fn c036_a_service_that_was_not_added_is_unimplemented() {
     let xds = server(&TestSource::with_clusters(&[("a", b"1")]));
     let running = Running::start_with(&xds, Routes::new(xds.ads())).await;
     let mut client = running.connect_to_clusters().await;
@@ -158,7 +158,7 @@ async fn a_unary_call_is_answered_or_says_why_not() {
 }
 
 #[tokio::test]
-async fn a_request_over_the_limit_ends_its_stream_and_not_the_connection() {
+async fn c428_a_request_over_the_limit_ends_its_stream_and_not_the_connection() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = XdsServer::builder(Arc::new(source))
         .with_max_request_size(100_000)
@@ -189,7 +189,7 @@ async fn a_request_over_the_limit_ends_its_stream_and_not_the_connection() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_releases_its_streams() {
+async fn c017_a_lost_connection_releases_its_streams() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = server(&source);
     let running = Running::start(&xds).await;
@@ -212,7 +212,7 @@ async fn a_lost_connection_releases_its_streams() {
 }
 
 #[tokio::test]
-async fn a_reader_that_stalls_holds_nobody_up_and_then_gets_the_newest() {
+async fn c019_a_reader_that_stalls_holds_nobody_up_and_then_gets_the_newest() {
     const BIG: usize = 4 << 20;
     let source = TestSource::with_clusters(&[("a", &vec![0; BIG])]);
     let xds = server(&source);

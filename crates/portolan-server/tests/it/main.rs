@@ -18,6 +18,7 @@ mod loopback;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod mtls;
+mod nodes;
 mod observers;
 mod patience;
 mod reflection;

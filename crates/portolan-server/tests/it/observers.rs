@@ -131,7 +131,7 @@ async fn observers_hear_everything_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_is_repeated_or_changed_changes_nothing() {
+async fn c004_c005_a_node_that_is_repeated_or_changed_changes_nothing() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let (builder, journal) = observed(&source);
     let xds = builder.build();

@@ -62,7 +62,7 @@ fn request(type_url: &str, names: &[&[u8]]) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_not_protobuf_ends_its_stream_alone() {
+async fn c019_c428_a_message_that_is_not_protobuf_ends_its_stream_alone() {
     let text = "DiscoveryRequest is not valid protobuf: a number that is cut off at byte 0";
     assert_ends_alone(
         SOTW,
@@ -97,14 +97,14 @@ async fn a_name_that_is_not_utf8_ends_its_stream_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_without_a_type_ends_its_stream_alone() {
+async fn c039_a_request_without_a_type_ends_its_stream_alone() {
     let text = "type_url is empty; on an aggregated stream each request must name its type";
     let message = request("", &[]);
     assert_ends_alone(SOTW, Message::Framed(&message), Code::InvalidArgument, text).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_first_request_without_a_node_ends_its_stream_alone() {
+async fn c007_a_first_request_without_a_node_ends_its_stream_alone() {
     let text = "the first request of the stream has no node; set one in the client's bootstrap";
     assert_ends_alone(
         SOTW,
@@ -117,7 +117,7 @@ async fn a_first_request_without_a_node_ends_its_stream_alone() {
 
 /// Elsewhere a request without a node was taken for one of a node without a name, and all such streams shared its state.
 #[tokio::test(start_paused = true)]
-async fn b19_the_node_of_the_first_message_is_that_of_the_stream() {
+async fn b19_c002_the_node_of_the_first_message_is_that_of_the_stream() {
     let source = TestSource::default();
     let journal = Arc::new(Journal::default());
     let xds = builder(&source).with_callbacks(journal.clone()).build();
@@ -158,7 +158,7 @@ async fn a_node_that_is_not_one_ends_its_stream_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_exceeds_a_limit_ends_its_stream_alone_and_names_the_limit() {
+async fn c428_what_exceeds_a_limit_ends_its_stream_alone_and_names_the_limit() {
     let code = Code::ResourceExhausted;
     let text = "the request has 1001 bytes, which exceeds the limit of 1000";
     assert_ends_alone(SOTW, Message::Framed(&[0; 1001]), code, text).await;
@@ -184,7 +184,7 @@ async fn a_client_that_floods_the_server_with_requests_is_served_and_drained() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_may_serve_nodes_that_say_nothing_of_themselves() {
+async fn c007_a_server_may_serve_nodes_that_say_nothing_of_themselves() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = builder(&source).with_node_required(false).build();
     let mut client = Client::open(&xds, SOTW).await;
@@ -196,7 +196,7 @@ async fn a_server_may_serve_nodes_that_say_nothing_of_themselves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn methods_that_are_not_served_are_unimplemented() {
+async fn c035_c036_methods_that_are_not_served_are_unimplemented() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = builder(&source).without_variant(Variant::Sotw).build();
     for path in [

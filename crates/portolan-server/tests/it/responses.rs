@@ -4,13 +4,13 @@ use bytes::Bytes;
 use portolan_core::well_known;
 use portolan_server::XdsServer;
 use portolan_types::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest,
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
 };
 use portolan_types::google::rpc::Status;
 use prost::Message;
 use std::sync::Arc;
 
-use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_clusters};
+use crate::client::{Client, DELTA, SOTW, bodies, clusters, delta_answer, delta_clusters};
 use crate::source::TestSource;
 
 fn server(source: &TestSource) -> XdsServer {
@@ -124,7 +124,7 @@ const GRPC_LIMIT: usize = 4 << 20;
 
 /// Elsewhere a proxy that came back with much was refused, for its first request exceeded the limit of gRPC.
 #[tokio::test(start_paused = true)]
-async fn b53_a_client_may_come_back_with_a_hundred_thousand_resources() {
+async fn b53_c423_a_client_may_come_back_with_a_hundred_thousand_resources() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = server(&source);
     let mut client = Client::open(&xds, DELTA).await;
@@ -151,7 +151,7 @@ async fn b53_a_client_may_come_back_with_a_hundred_thousand_resources() {
 
 /// Elsewhere a response exceeded what clients of gRPC receive, and they dropped the stream again and again.
 #[tokio::test(start_paused = true)]
-async fn b53_responses_keep_below_the_limit_of_grpc() {
+async fn b53_c424_responses_keep_below_the_limit_of_grpc() {
     let names: Vec<_> = (0..100).map(|number| format!("{number:03}")).collect();
     let body = vec![b'x'; 100_000];
     let resources: Vec<_> = names.iter().map(|name| (&**name, &*body)).collect();
@@ -185,7 +185,7 @@ async fn b53_responses_keep_below_the_limit_of_grpc() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_said_before_something_was_published() {
+async fn c129_nothing_is_said_before_something_was_published() {
     let source = TestSource::default();
     let xds = server(&source);
     let mut client = Client::of_clusters(&xds, "n").await;
@@ -195,7 +195,7 @@ async fn nothing_is_said_before_something_was_published() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_reader_gets_the_newest_and_holds_nobody_up() {
+async fn c015_c019_a_slow_reader_gets_the_newest_and_holds_nobody_up() {
     let source = TestSource::with_clusters(&[("a", b"0")]);
     let xds = server(&source);
     let mut slow = Client::of_clusters(&xds, "slow").await;
@@ -218,7 +218,7 @@ async fn a_slow_reader_gets_the_newest_and_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_are_sent_the_same_bytes_not_copies() {
+async fn c143_c430_streams_are_sent_the_same_bytes_not_copies() {
     let source = TestSource::with_clusters(&[("a", &[b'x'; 20_000]), ("b", &[b'y'; 20_000])]);
     let xds = server(&source);
     let mut shared: Vec<(*const u8, usize)> = Vec::new();
@@ -235,16 +235,75 @@ async fn streams_are_sent_the_same_bytes_not_copies() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn responses_name_the_control_plane_if_it_has_a_name() {
-    let source = TestSource::with_clusters(&[("a", b"1")]);
+async fn c419_c420_c421_c422_each_response_names_the_control_plane_if_it_has_a_name() {
+    let source = TestSource::with_clusters(&[("a", b"0")]);
     let named = XdsServer::builder(Arc::new(source.clone()))
         .with_control_plane("cp-1")
         .build();
-    let mut client = Client::of_clusters(&named, "n").await;
-    let control_plane = client.response().await.control_plane;
-    assert_eq!(control_plane.unwrap().identifier, "cp-1");
-    let mut client = Client::of_clusters(&server(&source), "n").await;
-    assert!(client.response().await.control_plane.is_none());
+    for (xds, name) in [(&named, Some("cp-1")), (&server(&source), None)] {
+        let mut sotw = Client::of_clusters(xds, "n").await;
+        let mut delta = Client::open(xds, DELTA).await;
+        delta.send(&delta_clusters("n"));
+        let mut said = Vec::new();
+        for body in [b"1", b"2", b"3"] {
+            source.publish(&[("a", body)]);
+            let response = sotw.response().await;
+            sotw.ack(&response);
+            said.push(response.control_plane);
+            let response: DeltaDiscoveryResponse = delta.message().await;
+            delta.send(&delta_answer(&response, None));
+            said.push(response.control_plane);
+        }
+        let said: Vec<_> = said.into_iter().map(|c| c.map(|c| c.identifier)).collect();
+        assert_eq!(said, vec![name.map(str::to_owned); 6]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c050_what_no_client_reads_is_left_as_it_is() {
+    let source = TestSource::with_clusters(&[("a", b"1")]);
+    let xds = server(&source);
+    let mut client = Client::of_clusters(&xds, "n").await;
+    let response = client.response().await;
+    let expected = DiscoveryResponse {
+        version_info: response.version_info.clone(),
+        resources: response.resources.clone(),
+        type_url: well_known::CLUSTER.to_string(),
+        nonce: response.nonce.clone(),
+        ..DiscoveryResponse::default()
+    };
+    assert!(!response.canary);
+    assert_eq!(response, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c423_a_request_may_have_a_hundred_thousand_names() {
+    let source = TestSource::default();
+    source.publish_of(&well_known::ENDPOINT, &[("a", b"1")]);
+    let xds = server(&source);
+    let mut client = Client::open(&xds, SOTW).await;
+    let long = |number| format!("{number:060}");
+    let request = DiscoveryRequest {
+        type_url: well_known::ENDPOINT.to_string(),
+        resource_names: (0..100_000).map(long).chain(["a".to_owned()]).collect(),
+        ..clusters("n")
+    };
+    assert!(request.encoded_len() > GRPC_LIMIT);
+    client.send(&request);
+    assert_eq!(bodies(&client.response().await), [b"1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c429_responses_are_not_compressed_for_a_client_that_could_read_it() {
+    let source = TestSource::with_clusters(&[("a", &[b'x'; 10_000])]);
+    let xds = server(&source);
+    let accepts = |request: http::request::Builder| request.header("grpc-accept-encoding", "gzip");
+    let mut client = Client::open_with(&xds, SOTW, accepts).await;
+    client.send(&clusters("n"));
+    assert!(!client.headers.contains_key("grpc-encoding"));
+    let head = client.frame().await.into_data().unwrap();
+    assert_eq!(head[0], 0, "the flag of a compressed message");
+    assert!(client.frame().await.into_data().unwrap().len() > 10_000);
 }
 
 #[tokio::test(start_paused = true)]

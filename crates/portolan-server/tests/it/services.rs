@@ -43,9 +43,10 @@ async fn next(client: &mut Client, variant: Variant) -> (String, Vec<String>, Ve
     (response.type_url, bodies, response.removed_resources)
 }
 
-/// C-023 to C-034, C-037: the schema is the table.
+/// The schema is the table.
 #[tokio::test(start_paused = true)]
-async fn every_discovery_method_of_the_schema_is_served_and_implies_its_type() {
+async fn c023_c024_c025_c026_c027_c028_c029_c030_c031_c032_c033_c034_c037_c043_each_method_implies_its_type()
+ {
     let mut kinds = [0; 3];
     for method in methods() {
         let type_url = method.type_url.clone().unwrap_or(well_known::CLUSTER);
@@ -78,7 +79,7 @@ impl Admission for RefuseAll {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_method_of_any_service_sends_a_byte_to_whom_admission_refuses() {
+async fn c022_no_method_of_any_service_sends_a_byte_to_whom_admission_refuses() {
     for method in methods() {
         let type_url = method.type_url.clone().unwrap_or(well_known::CLUSTER);
         let source = TestSource::default();
@@ -102,9 +103,8 @@ async fn no_method_of_any_service_sends_a_byte_to_whom_admission_refuses() {
     }
 }
 
-/// C-038
 #[tokio::test(start_paused = true)]
-async fn no_service_of_one_type_serves_another() {
+async fn c038_c044_no_service_of_one_type_serves_another() {
     for method in methods().iter().filter(|method| method.type_url.is_some()) {
         let source = TestSource::with_clusters(&[("a", b"1")]);
         let xds = builder(&source).build();
@@ -139,7 +139,7 @@ async fn b49_a_server_of_one_variant_answers_the_other_with_unimplemented() {
 
 /// Elsewhere one variant starved the other where both served a node.
 #[tokio::test(start_paused = true)]
-async fn b49_a_node_may_speak_both_variants() {
+async fn b49_c020_a_node_may_speak_both_variants() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = builder(&source).build();
     let mut clients = Vec::new();
@@ -155,9 +155,8 @@ async fn b49_a_node_may_speak_both_variants() {
     }
 }
 
-/// C-027, C-028, C-031, C-035
 #[tokio::test(start_paused = true)]
-async fn methods_that_the_protocol_does_not_have_are_unimplemented() {
+async fn c027_c028_c031_c035_methods_that_the_protocol_does_not_have_are_unimplemented() {
     let xds = builder(&TestSource::default()).build();
     for path in [
         "/envoy.service.route.v3.ScopedRouteDiscoveryService/StreamScopedRoutes",
@@ -173,9 +172,8 @@ async fn methods_that_the_protocol_does_not_have_are_unimplemented() {
     }
 }
 
-/// C-036
 #[tokio::test(start_paused = true)]
-async fn a_service_that_was_not_added_is_unimplemented_and_those_that_were_work() {
+async fn c036_a_service_that_was_not_added_is_unimplemented_and_those_that_were_work() {
     let source = TestSource::default();
     source.publish_of(&well_known::ENDPOINT, &[("a", b"1")]);
     let xds = builder(&source).build();

@@ -98,7 +98,7 @@ use crate::Setup;
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 17] = [
+const GROUPS: [(&str, &str); 16] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -114,7 +114,6 @@ const GROUPS: [(&str, &str); 17] = [
     ("WARM", include_str!("cases/warm_parents.txt")),
     ("NOEXIST", include_str!("cases/noexist.txt")),
     ("DUP", include_str!("cases/dup.txt")),
-    ("CPID", include_str!("cases/cpid.txt")),
     ("SIZE", include_str!("cases/size.txt")),
 ];
 
