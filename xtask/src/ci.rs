@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace::Workspace;
 use crate::{
-    api, codegen, conformance, docs, features, fmt, interop, layers, lint, minimal, msrv, package,
-    sizes, test, words,
+    api, codegen, conformance, docs, features, fmt, growth, interop, layers, lint, minimal, msrv,
+    package, sizes, test, words,
 };
 
 /// One thing that must hold. A new one is a module with a [`Run`] and a line in [`GATES`].
@@ -53,6 +53,11 @@ pub(crate) const GATES: &[Gate] = &[
         "conformance",
         "each rule and known fault has a test that passes",
         conformance::run,
+    ),
+    gate(
+        "growth",
+        "a stream's cost does not grow with what is served",
+        growth::run,
     ),
     gate("interop", "a real Envoy obeys", interop::run),
     gate("docs", "rustdoc, warnings denied", docs::run),

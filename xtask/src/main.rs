@@ -7,6 +7,7 @@ mod conformance;
 mod docs;
 mod features;
 mod fmt;
+mod growth;
 mod interop;
 mod layers;
 mod lint;

@@ -1,0 +1,130 @@
+//! The shapes of streams, and what is done on each.
+
+use portolan_benches::{Client, Collection, Stream, Wants};
+use portolan_core::TypeUrl;
+use portolan_core::well_known::{CLUSTER, ENDPOINT};
+use portolan_engine::Variant;
+
+use crate::{Growth, count};
+
+/// A kind of stream.
+pub(crate) struct Shape {
+    name: &'static str,
+    variant: Variant,
+    url: TypeUrl,
+    wants: Wants,
+    push: Growth,
+    acknowledgement: Growth,
+    request: Growth,
+}
+
+pub(crate) const SHAPES: &[Shape] = &[
+    Shape {
+        name: "delta, wildcard",
+        variant: Variant::Delta,
+        url: CLUSTER,
+        wants: Wants::Wildcard,
+        push: Growth::Flat,
+        acknowledgement: Growth::Flat,
+        request: Growth::Flat,
+    },
+    Shape {
+        name: "delta, all named",
+        variant: Variant::Delta,
+        url: ENDPOINT,
+        wants: Wants::Named,
+        push: Growth::Flat,
+        acknowledgement: Growth::Flat,
+        request: Growth::Flat,
+    },
+    Shape {
+        name: "SotW partial, wildcard",
+        variant: Variant::Sotw,
+        url: ENDPOINT,
+        wants: Wants::Wildcard,
+        push: Growth::Flat,
+        acknowledgement: Growth::Flat,
+        request: Growth::Flat,
+    },
+    Shape {
+        name: "SotW partial, all named",
+        variant: Variant::Sotw,
+        url: ENDPOINT,
+        wants: Wants::Named,
+        push: Growth::Flat,
+        acknowledgement: Growth::Names,
+        request: Growth::Names,
+    },
+    Shape {
+        name: "SotW full state, wildcard",
+        variant: Variant::Sotw,
+        url: CLUSTER,
+        wants: Wants::Wildcard,
+        push: Growth::Chunks,
+        acknowledgement: Growth::Flat,
+        request: Growth::Chunks,
+    },
+    Shape {
+        name: "SotW full state, all named",
+        variant: Variant::Sotw,
+        url: CLUSTER,
+        wants: Wants::Named,
+        push: Growth::Chunks,
+        acknowledgement: Growth::Names,
+        request: Growth::Names,
+    },
+];
+
+/// One change among all, from the edit to the cache.
+pub(crate) fn publication(collection: &mut Collection) {
+    let middle = collection.size() / 2;
+    collection.change(&CLUSTER, [middle]);
+    count("publication of one change", Growth::Chunks, || {
+        collection.change(&CLUSTER, [middle]);
+    });
+}
+
+impl Shape {
+    pub(crate) fn run(&self, collection: &mut Collection) {
+        let mut streams = [0; 3].map(|_| self.open(collection));
+        // The first change finds streams that were just opened; what the second finds is so ever after.
+        let middle = collection.size() / 2;
+        collection.change(&self.url, [middle]);
+        for (stream, client) in &mut streams {
+            let response = stream.push();
+            stream.tell(client.acknowledge(&response));
+        }
+        collection.change(&self.url, [middle]);
+        let [(first, _), (further, client), (last, _)] = &mut streams;
+        self.count("push to the first stream", self.push, || first.push());
+        let response = self.count("push to a further stream", self.push, || further.push());
+        // It lets go of the former set, and so frees it.
+        let growth = Growth::Chunks;
+        self.count("push to the last stream", growth, || last.push());
+        let request = client.acknowledge(&response);
+        self.count("acknowledgement", self.acknowledgement, || {
+            further.tell(request);
+        });
+
+        let name = collection.names()[middle].clone();
+        if self.wants == Wants::Named {
+            let request = client.without(&self.url, &name);
+            self.count("one name less", self.request, || further.tell(request));
+        }
+        let request = client.also(&self.url, vec![name]);
+        self.count("one name more", self.request, || further.ask(request));
+    }
+
+    fn open(&self, collection: &Collection) -> (Stream, Client) {
+        let mut stream = Stream::open(collection, self.variant);
+        let mut client = Client::new(self.variant);
+        let names = self.wants.names(collection);
+        let answered = client.subscribe(&mut stream, &self.url, names);
+        assert_eq!(answered, collection.size(), "all of it is sent");
+        (stream, client)
+    }
+
+    fn count<T>(&self, what: &str, growth: Growth, step: impl FnOnce() -> T) -> T {
+        count(&format!("{}: {what}", self.name), growth, step)
+    }
+}

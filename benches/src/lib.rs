@@ -1,0 +1,11 @@
+//! Collections of a given size and streams that have all of them, to count what one more change or request costs.
+//!
+//! Nothing here tells the time: what is counted comes out the same on every run.
+
+mod client;
+mod collection;
+mod stream;
+
+pub use client::{Client, Wants};
+pub use collection::Collection;
+pub use stream::Stream;

@@ -1,0 +1,324 @@
+//! Gate: what a stream costs does not grow with what is served. Instructions are counted by callgrind, so that the
+//! machine and its load do not matter.
+
+use std::process::{Command, Stdio};
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::ci::Outcome;
+use crate::workspace::{Workspace, capture, succeed};
+
+/// Numbers of resources, smallest first.
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// The function of `benches/src/bin/growth` that encloses what is counted.
+const COUNTED: &str = "growth::counted";
+
+/// How much more a flat cost may be at the largest size than at the smallest: a search takes more steps there.
+const MAX_RATIO: f64 = 1.5;
+
+pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
+    let Some(valgrind) = valgrind()? else {
+        return Ok(Outcome::Skipped(
+            "there is no valgrind, and no apt-get to install it".to_owned(),
+        ));
+    };
+    let program = build(workspace)?;
+    let profiles = workspace.path("target/growth");
+    std::fs::create_dir_all(&profiles)?;
+    let runs = thread::scope(|scope| {
+        let count = |size: usize| {
+            let profile = profiles.join(format!("callgrind.out.{size}"));
+            let mut command = workspace.command("valgrind");
+            command
+                .args(["--tool=callgrind", "--combine-dumps=yes"])
+                .arg(format!("--toggle-collect={COUNTED}"))
+                .arg(format!("--dump-after={COUNTED}"))
+                .arg(format!("--callgrind-out-file={}", profile.display()))
+                .args([&program, &size.to_string()]);
+            scope.spawn(move || -> Result<Vec<Step>> {
+                let _ = std::fs::remove_file(&profile);
+                let steps = capture(&mut command)?;
+                let profile = std::fs::read_to_string(&profile)?;
+                steps_of(&steps, &profile)
+            })
+        };
+        SIZES
+            .map(count)
+            .map(|run| run.join().expect("nothing in it panics"))
+            .into_iter()
+            .collect::<Result<Vec<_>>>()
+    })?;
+    let costs = side_by_side(runs)?;
+    print!("{}", table(&costs));
+    let grown: Vec<_> = costs.iter().filter_map(Cost::finding).collect();
+    ensure!(grown.is_empty(), "{}", grown.join("\n"));
+    Ok(Outcome::Passed(format!(
+        "{} costs, {valgrind}",
+        costs.len()
+    )))
+}
+
+/// The version of valgrind, which is installed where it is not there yet and the system has packages.
+fn valgrind() -> Result<Option<String>> {
+    let version = || capture(Command::new("valgrind").arg("--version"));
+    if let Ok(version) = version() {
+        return Ok(Some(version.trim().to_owned()));
+    }
+    let probe = Command::new("apt-get")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
+    if probe.is_err() {
+        return Ok(None);
+    }
+    let install = ["install", "--yes", "--no-install-recommends", "valgrind"];
+    for arguments in [&["update"][..], &install[..]] {
+        let mut apt = Command::new("apt-get");
+        apt.arg("--quiet=2").args(arguments);
+        succeed(apt.env("DEBIAN_FRONTEND", "noninteractive"))
+            .context("callgrind needs valgrind: install it")?;
+    }
+    Ok(Some(version()?.trim().to_owned()))
+}
+
+/// Builds the program that is counted, and gives its path.
+fn build(workspace: &Workspace) -> Result<String> {
+    let messages = capture(&mut workspace.cargo([
+        "build",
+        "--quiet",
+        "--release",
+        "--package=portolan-benches",
+        "--bin=growth",
+        "--message-format=json",
+    ]))?;
+    let executable = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        Some(message["executable"].as_str()?.to_owned())
+    };
+    let mut executables = messages.lines().filter_map(executable);
+    executables.next().context("cargo has built no program")
+}
+
+/// How a cost may grow, as the program says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    Flat,
+    Chunks,
+    Names,
+}
+
+impl Growth {
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Flat, Self::Chunks, Self::Names]
+            .into_iter()
+            .find(|growth| format!("{growth:?}") == text)
+    }
+
+    /// Most instructions that one resource more may add.
+    fn max_slope(self) -> Option<f64> {
+        match self {
+            Self::Flat => None,
+            // Chunks hold about a hundred resources. To touch each resource costs ten times as much.
+            Self::Chunks => Some(3.0),
+            // To read, sort and compare a name; to do it twice costs more.
+            Self::Names => Some(1_600.0),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    growth: Growth,
+    what: String,
+    instructions: u64,
+}
+
+/// The steps that a run printed, with the totals of its profile in the same order.
+fn steps_of(printed: &str, profile: &str) -> Result<Vec<Step>> {
+    let totals = profile
+        .lines()
+        .filter_map(|line| line.strip_prefix("totals: "))
+        .map(|total| total.trim().parse().context("a total is no number"));
+    let mut totals = totals.collect::<Result<Vec<u64>>>()?;
+    // What was collected after the last step: nothing.
+    let rest = totals.pop().context("the profile is empty")?;
+    let lines: Vec<_> = printed.lines().collect();
+    ensure!(
+        lines.len() == totals.len() && rest == 0,
+        "{} steps have {} counts: is `{COUNTED}` still what callgrind sees?",
+        lines.len(),
+        totals.len()
+    );
+    let step = |(line, instructions): (&str, u64)| {
+        let (growth, what) = line.split_once('\t')?;
+        Some(Step {
+            growth: Growth::parse(growth)?,
+            what: what.to_owned(),
+            instructions,
+        })
+    };
+    let steps: Option<Vec<_>> = lines.into_iter().zip(totals).map(step).collect();
+    steps.context("the program does not say how a step may grow")
+}
+
+/// One step at all sizes.
+#[derive(Debug)]
+struct Cost {
+    growth: Growth,
+    what: String,
+    instructions: Vec<u64>,
+}
+
+fn side_by_side(runs: Vec<Vec<Step>>) -> Result<Vec<Cost>> {
+    let mut costs: Vec<Cost> = Vec::new();
+    for (run, steps) in runs.into_iter().enumerate() {
+        for (at, step) in steps.into_iter().enumerate() {
+            if run == 0 {
+                costs.push(Cost {
+                    growth: step.growth,
+                    what: step.what,
+                    instructions: vec![step.instructions],
+                });
+                continue;
+            }
+            let cost = costs.get_mut(at).filter(|cost| cost.what == step.what);
+            let cost = cost.context("the steps depend on the size")?;
+            cost.instructions.push(step.instructions);
+        }
+    }
+    Ok(costs)
+}
+
+impl Cost {
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    fn ends(&self) -> (f64, f64) {
+        let end = |end: Option<&u64>| end.copied().unwrap_or_default() as f64;
+        (
+            end(self.instructions.first()),
+            end(self.instructions.last()),
+        )
+    }
+
+    fn ratio(&self) -> f64 {
+        let (small, large) = self.ends();
+        large / small
+    }
+
+    /// Instructions that one resource more adds.
+    #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^52")]
+    fn slope(&self) -> f64 {
+        let (small, large) = self.ends();
+        (large - small) / (SIZES[SIZES.len() - 1] - SIZES[0]) as f64
+    }
+
+    /// What is wrong with it.
+    fn finding(&self) -> Option<String> {
+        let (what, ratio, slope) = (&self.what, self.ratio(), self.slope());
+        match self.growth.max_slope() {
+            // Written so that what is no number is wrong.
+            None if ratio <= MAX_RATIO => None,
+            None => Some(format!(
+                "{what}: {ratio:.2} times as much among the most, limit {MAX_RATIO}"
+            )),
+            Some(max) if slope <= max => None,
+            Some(max) => Some(format!("{what}: {slope:.2} more per resource, limit {max}")),
+        }
+    }
+}
+
+fn table(costs: &[Cost]) -> String {
+    let mut text = format!("{:<60}", "instructions among");
+    for size in SIZES {
+        text += &format!("{size:>12}");
+    }
+    text += &format!("{:>8}{:>14}  allowed\n", "ratio", "per resource");
+    for cost in costs {
+        text += &format!("{:<60}", cost.what);
+        for count in &cost.instructions {
+            text += &format!("{count:>12}");
+        }
+        let allowed = match cost.growth.max_slope() {
+            None => format!("ratio {MAX_RATIO}"),
+            Some(max) => format!("{max} per resource"),
+        };
+        text += &format!("{:>8.2}{:>14.3}  {allowed}\n", cost.ratio(), cost.slope());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(growth: Growth, instructions: [u64; 3]) -> Cost {
+        Cost {
+            growth,
+            what: "push".to_owned(),
+            instructions: instructions.to_vec(),
+        }
+    }
+
+    #[test]
+    fn each_step_has_its_count() {
+        let profile = "part: 1\ntotals: 7\npart: 2\ntotals: 8\npart: 3\ntotals: 0\n";
+        let steps = steps_of("Flat\ta push\nNames\ta request\n", profile).unwrap();
+        let seen: Vec<_> = steps
+            .iter()
+            .map(|step| (step.growth, &*step.what, step.instructions))
+            .collect();
+        assert_eq!(
+            seen,
+            [(Growth::Flat, "a push", 7), (Growth::Names, "a request", 8)]
+        );
+    }
+
+    #[test]
+    fn counts_that_belong_to_nothing_are_no_counts() {
+        let profile = "totals: 7\ntotals: 0\n";
+        assert!(steps_of("Flat\ta\nFlat\tb\n", profile).is_err());
+        assert!(steps_of("Flat\ta\n", "totals: 7\ntotals: 1\n").is_err());
+        assert!(steps_of("Bounded\ta\n", profile).is_err());
+        assert!(steps_of("Flat\ta\n", "").is_err());
+        assert!(steps_of("Flat\ta\n", profile).is_ok());
+    }
+
+    #[test]
+    fn flat_is_judged_by_the_ratio() {
+        assert_eq!(cost(Growth::Flat, [1000, 1200, 1500]).finding(), None);
+        assert_eq!(
+            cost(Growth::Flat, [1000, 1200, 1510]).finding().as_deref(),
+            Some("push: 1.51 times as much among the most, limit 1.5")
+        );
+        assert!(cost(Growth::Flat, [0, 0, 0]).finding().is_some());
+    }
+
+    #[test]
+    fn what_may_grow_is_judged_by_the_slope() {
+        assert_eq!(cost(Growth::Chunks, [1000, 9000, 200_000]).finding(), None);
+        assert_eq!(
+            cost(Growth::Chunks, [1000, 9000, 991_000])
+                .finding()
+                .as_deref(),
+            Some("push: 10.00 more per resource, limit 3")
+        );
+    }
+
+    #[test]
+    fn runs_must_agree_on_their_steps() {
+        let run = |what: &str| {
+            vec![Step {
+                growth: Growth::Flat,
+                what: what.to_owned(),
+                instructions: 1,
+            }]
+        };
+        assert_eq!(
+            side_by_side(vec![run("a"), run("a")]).unwrap()[0].instructions,
+            [1, 1]
+        );
+        assert!(side_by_side(vec![run("a"), run("b")]).is_err());
+    }
+}
