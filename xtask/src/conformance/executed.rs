@@ -62,7 +62,10 @@ fn programs(workspace: &Workspace) -> Result<Vec<Program>> {
         programs.push(Program {
             name: name.to_owned(),
             program: program.into(),
-            directory: Path::new(manifest).parent().unwrap_or(Path::new("")).into(),
+            directory: Path::new(manifest)
+                .parent()
+                .unwrap_or_else(|| Path::new(""))
+                .into(),
         });
     }
     Ok(programs)
