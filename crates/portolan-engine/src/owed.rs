@@ -79,6 +79,16 @@ impl Owed {
         }
     }
 
+    /// The wildcard is gone, and with it the reason to answer what was given up under it.
+    pub(crate) fn forget_given_up(&mut self) {
+        let bytes = &mut self.bytes;
+        self.names.retain(|name, why| {
+            let kept = *why != Why::GivenUp;
+            *bytes -= if kept { 0 } else { name.len() };
+            kept
+        });
+    }
+
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }

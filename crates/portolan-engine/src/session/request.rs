@@ -214,7 +214,10 @@ fn claims(
 /// too (C-167).
 fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
     state.owed.wildcard |= change.wildcard_asked;
-    state.owed.wildcard &= state.subscription.is_wildcard();
+    if !state.subscription.is_wildcard() {
+        state.owed.wildcard = false;
+        state.owed.forget_given_up();
+    }
     for name in &change.removed {
         match state.subscription.is_wildcard() {
             true => state.owed.give_up(name.clone()),
