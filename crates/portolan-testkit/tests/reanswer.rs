@@ -298,3 +298,26 @@ fn no_answer_for_clusters_on_a_stream_of_their_own() {
     pair.drive();
     pair.expect(["< CDS n4 [a@2]", "> ACK CDS n4"]);
 }
+
+#[test]
+fn clusters_that_start_afresh_bring_their_endpoints() {
+    // C-115
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.drive();
+    pair.skip();
+    let mut afresh = pair.client.sotw_request(&CLUSTER, ["a"]);
+    afresh.nonce.clear();
+    pair.client.send(afresh);
+    pair.drive();
+    pair.expect([
+        "> CDS [a] v=v1 n=",
+        "< CDS v1 n3 [a]",
+        "< EDS v1 n4 [a]",
+        "> ACK CDS n3",
+        "> ACK EDS n4",
+    ]);
+}

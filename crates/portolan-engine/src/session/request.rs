@@ -50,8 +50,9 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     let legacy = session.config.has_legacy_wildcard(&state.resource_type);
     let change = state.subscription.apply_sotw(&request.names, legacy);
     let change = change.map_err(|_| invalid(state, "resource_names"))?;
-    note_known(state, &change, had_wildcard);
     if fresh {
+        // Who starts over has nothing, and waits for what its resources refer to.
+        state.known = Known::default();
         let wildcard = state.subscription.is_wildcard();
         state.owed.everything(wildcard);
         state.owed.even_nothing = !request.version.is_empty();
@@ -60,6 +61,7 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
             state.owed.unless_at = Some(request.version);
         }
     } else {
+        note_known(state, &change, had_wildcard);
         owe_newly_named(state, &change);
     }
     note_read(session, at, &change.added);
