@@ -36,6 +36,17 @@ impl Touched {
         }
     }
 
+    /// What either spoke of.
+    pub(crate) fn and(self, other: Self) -> Self {
+        if other.len() == 0 {
+            return self;
+        }
+        let mut names: Vec<_> = self.names().into_iter().chain(other.names()).collect();
+        names.sort_unstable();
+        names.dedup();
+        Self::Names(names.into_iter().cloned().collect())
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Selected(selection) => selection.len(),

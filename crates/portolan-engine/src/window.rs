@@ -99,6 +99,27 @@ impl Window {
         self.in_flight.drain(..=at).next_back()
     }
 
+    /// Takes out the response that a state-of-the-world client rejected, of a type whose responses hold everything: it
+    /// speaks of all that the older ones spoke of, which are settled with it. `None` where it is not waited for.
+    pub(crate) fn reject_through(&mut self, nonce: Nonce) -> Option<InFlight> {
+        let at = self.position(nonce)?;
+        let settled = self.in_flight.drain(..=at);
+        settled.reduce(|older, newer| InFlight {
+            touched: newer.touched.and(older.touched),
+            ..newer
+        })
+    }
+
+    /// The oldest response speaks of this too.
+    pub(crate) fn inherit(&mut self, touched: Touched) {
+        if let Some(oldest) = self.in_flight.pop_front() {
+            self.in_flight.push_front(InFlight {
+                touched: oldest.touched.and(touched),
+                ..oldest
+            });
+        }
+    }
+
     /// Notes the acknowledgement of a delta client, which settles that response alone (C-195). `None` where it is
     /// not waited for.
     pub(crate) fn settle(&mut self, nonce: Nonce) -> Option<Sent> {

@@ -62,6 +62,20 @@ fn c114_c193_a_foreign_nonce_says_nothing_and_names_count() {
     }
 }
 
+#[test]
+fn it_is_told_before_the_first_response_too() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = Pair::new(client, &Shelf::new());
+        pair.client.want(&ENDPOINT, ["a"]);
+        pair.drive();
+        pair.take_events();
+        pair.client.answer(&ENDPOINT, "zzz", None);
+        pair.drive();
+        let told = pair.take_events();
+        assert!(matches!(&told[..], [Event::StaleNonce { nonce, .. }] if nonce == "zzz"));
+    }
+}
+
 fn client_like(client: &PlainClient) -> PlainClient {
     PlainClient::new(portolan_testkit::Client::variant(client))
 }

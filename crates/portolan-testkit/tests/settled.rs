@@ -1,7 +1,7 @@
 //! A publication is settled on a stream when nothing is left to say of it and nothing is left to hear.
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
-use portolan_engine::Event;
+use portolan_engine::{ErrorDetail, Event};
 use portolan_testkit::{Client, Pair, PlainClient, Shelf, fixture};
 
 /// The settlements told since the last call: publication, and whether it is rejected in part.
@@ -89,6 +89,53 @@ fn a_rejection_settles_too_and_until_it_is_mended_says_so() {
     pair.client.ack(&CLUSTER);
     pair.drive();
     assert_eq!(settled(&mut pair), [(3, false)]);
+}
+
+#[test]
+fn a_rejection_of_everything_is_about_all_that_was_not_accepted_before() {
+    let (shelf, mut pair) = one_cluster();
+    shelf.put([fixture::static_cluster("b")]);
+    pair.drive();
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    shelf.remove(&CLUSTER, ["b"]);
+    pair.drive();
+    settled(&mut pair);
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    assert_eq!(settled(&mut pair), [(3, true)], "`a` was never accepted");
+}
+
+#[test]
+fn so_it_is_when_the_older_rejection_comes_late() {
+    let (shelf, mut pair) = one_cluster();
+    let older = pair.client.nonce(&CLUSTER);
+    shelf.put([fixture::static_cluster("b")]);
+    pair.drive();
+    let error = Some(ErrorDetail::new(13, "no"));
+    pair.client.answer(&CLUSTER, &older, error);
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    settled(&mut pair);
+    shelf.remove(&CLUSTER, ["b"]);
+    pair.drive();
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    assert_eq!(settled(&mut pair), [(3, true)]);
+}
+
+#[test]
+fn one_that_follows_a_fresh_start_is_about_all_that_came_since() {
+    let (_, mut pair) = one_cluster();
+    pair.client.ack(&CLUSTER);
+    let mut afresh = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    afresh.nonce.clear();
+    pair.client.send(afresh);
+    pair.drive();
+    settled(&mut pair);
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    assert_eq!(settled(&mut pair), [(1, true)]);
 }
 
 #[test]

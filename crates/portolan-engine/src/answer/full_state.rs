@@ -22,9 +22,10 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
     let unasked = |name| !state.owed.names.contains_key(name);
     let paced = !first && !now.hold && changes.names().any(unasked);
     let resources = state.subscription.select(set);
-    let (fresh, touched) = match state.suspects.is_empty() {
-        true => (changes.selection(), changes.touched()),
-        false => in_doubt(state, &changes, &resources),
+    let fresh = fresh(state, &changes, &resources);
+    let touched = match first {
+        true => Touched::Selected(resources.clone()),
+        false => touched(state, &changes),
     };
     let answer = Answer {
         resources,
@@ -43,16 +44,25 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
     }
 }
 
-/// What is new to a client that may or may not have applied what it rejected, and what the answer speaks of.
-fn in_doubt(state: &TypeState, changes: &Changes, resources: &Selection) -> (Selection, Touched) {
+/// What is new to a client that may or may not have applied what it rejected.
+fn fresh(state: &TypeState, changes: &Changes, resources: &Selection) -> Selection {
+    if state.suspects.is_empty() {
+        return changes.selection();
+    }
     let suspects = state.suspects.names();
     let is_fresh = |name| changes.upserts_name(name) || suspects.contains(name);
     let fresh = resources.iter().filter(|r| is_fresh(r.name())).cloned();
-    let touched: BTreeSet<_> = changes.names().chain(&suspects).cloned().collect();
-    (
-        Selection::of(fresh),
-        Touched::Names(touched.into_iter().collect()),
-    )
+    Selection::of(fresh)
+}
+
+/// What is in doubt if the client rejects the answer, besides what it has not accepted when it does.
+fn touched(state: &TypeState, changes: &Changes) -> Touched {
+    if state.suspects.is_empty() {
+        return changes.touched();
+    }
+    let suspects = state.suspects.names();
+    let touched: BTreeSet<_> = changes.names().chain(&suspects).collect();
+    Touched::Names(touched.into_iter().cloned().collect())
 }
 
 /// A wildcard is owed an answer though there is nothing; so are names on a new stream, if the client has something of

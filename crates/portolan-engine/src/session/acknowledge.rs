@@ -15,13 +15,21 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
         return;
     }
     let nonce = Nonce::parse(text);
-    let stale = nonce != state.window.newest();
-    match nonce.and_then(|nonce| state.window.settle_through(nonce)) {
+    let stale = nonce.is_none() || nonce != state.window.newest();
+    let whole = state.is_full_state(session.variant);
+    let settled = nonce.and_then(|nonce| match whole && error.is_some() {
+        true => state.window.reject_through(nonce),
+        false => state.window.settle_through(nonce),
+    });
+    match settled {
         Some(settled) => {
-            // A rejection that another answer has overtaken is told and changes nothing (C-111).
+            // A rejection that another answer has overtaken is told and changes nothing (C-111). Where that one holds
+            // everything, it is what decides.
             let overtaken = state.window.is_overtaken(settled.sent.nonce);
-            if error.is_some() && !overtaken {
-                state.suspects.add(settled.touched);
+            match error {
+                Some(_) if !overtaken => state.suspects.add(settled.touched),
+                Some(_) if whole => state.window.inherit(settled.touched),
+                _ => {}
             }
             tell(session, at, settled.sent, error);
         }
@@ -33,7 +41,7 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
 pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
     let state = &mut session.types[at];
     let nonce = Nonce::parse(text);
-    let stale = nonce != state.window.newest();
+    let stale = nonce.is_none() || nonce != state.window.newest();
     let sent = match error {
         None => nonce.and_then(|nonce| state.window.settle(nonce)),
         Some(_) => nonce
