@@ -258,3 +258,30 @@ fn listeners_and_routes_are_judged_apart() {
     };
     assert_eq!((of(&ROUTE), of(&LISTENER)), (1, 0));
 }
+
+#[test]
+fn nor_do_those_that_come_when_a_suspect_went_in_silence() {
+    // State of the world cannot say that a route is gone.
+    let shelf = Shelf::new();
+    shelf.put(["good", "gone", "other"].map(|name| fixture::route(name, ["d"])));
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&ROUTE, ["good", "gone", "other"]);
+    pair.drive();
+    pair.client.nack(&ROUTE);
+    shelf.put([fixture::route("other", ["d"]).revision(2)]);
+    pair.drive();
+    pair.client.ack(&ROUTE);
+    pair.drive();
+    shelf.put(["good", "gone"].map(|name| fixture::route(name, ["d"]).revision(2)));
+    pair.drive();
+    pair.client.nack(&ROUTE);
+    pair.drive();
+    pair.skip();
+    shelf.edit(|snapshot| {
+        snapshot.remove(&ROUTE, "gone");
+        let put = snapshot.upsert(fixture::route("other", ["d"]).revision(3).into());
+        put.expect("a name and a type");
+    });
+    pair.drive();
+    pair.expect(["< RDS v4 n4 [other@3]"]);
+}

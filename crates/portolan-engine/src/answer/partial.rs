@@ -21,7 +21,10 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
     let untold = draft.leaves_untold(&changes);
     let send = untold && (!now.hold || first);
     let complete = send || !untold;
-    let told = changes.names().filter(|name| send || draft.tells(name));
+    let can_tell = |name: &Name| tells_removals(state, now) || changes.upserts_name(name);
+    let told = changes
+        .names()
+        .filter(|name| (send && can_tell(name)) || draft.tells(name));
     let mates = state.suspects.mates(told);
     if state.owed.is_empty() && mates.is_empty() {
         return match send {
