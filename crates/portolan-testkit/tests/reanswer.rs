@@ -300,8 +300,7 @@ fn no_answer_for_clusters_on_a_stream_of_their_own() {
 }
 
 #[test]
-fn clusters_that_start_afresh_bring_their_endpoints() {
-    // C-115
+fn c115_clusters_that_start_afresh_bring_their_endpoints() {
     let shelf = Shelf::new();
     shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);

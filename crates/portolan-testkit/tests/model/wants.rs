@@ -2,59 +2,44 @@
 
 use std::collections::BTreeSet;
 
-use crate::ops::{is_on_demand, name};
+use crate::content::{Content, KINDS, is_on_demand};
+use crate::message::Ask;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wants {
-    pub(crate) names: BTreeSet<String>,
+    pub(crate) names: BTreeSet<usize>,
     pub(crate) wildcard: bool,
-    begun: bool,
+    pub(crate) begun: bool,
     ever_named: bool,
 }
 
 impl Wants {
-    /// A state-of-the-world request for exactly `names`.
-    pub(crate) fn ask(&mut self, names: &[String], legacy: bool) {
-        self.ever_named |= !names.is_empty();
-        let star = names.iter().any(|n| n == "*");
-        self.wildcard = star || (legacy && !self.ever_named);
-        self.names = names.iter().filter(|n| *n != "*").cloned().collect();
+    /// A state-of-the-world request for exactly the names of `ask`.
+    pub(crate) fn replace(&mut self, ask: &Ask) {
         self.begun = true;
+        self.ever_named |= ask.star || !ask.names.is_empty();
+        self.wildcard = ask.star || (KINDS[ask.at].legacy && !self.ever_named);
+        self.names = ask.names.iter().copied().collect();
     }
 
-    /// A delta request that adds and takes away names.
-    pub(crate) fn change(&mut self, sub: &[String], unsub: &[String], legacy: bool) {
+    /// A delta request that adds names, and then takes some away.
+    pub(crate) fn change(&mut self, ask: &Ask) {
         let first = !std::mem::replace(&mut self.begun, true);
-        self.wildcard |= first && legacy && sub.is_empty() && unsub.is_empty();
-        for name in sub {
-            match name.as_str() {
-                "*" => self.wildcard = true,
-                _ => drop(self.names.insert(name.clone())),
-            }
-        }
-        for name in unsub {
-            match name.as_str() {
-                "*" => self.wildcard = false,
-                _ => drop(self.names.remove(name)),
-            }
-        }
+        self.wildcard |= ask.star || (first && KINDS[ask.at].legacy && ask.is_empty());
+        self.wildcard &= !ask.unstar;
+        self.names.extend(&ask.names);
+        self.names.retain(|name| !ask.unsub.contains(name));
     }
 
-    /// The stream is gone.
-    pub(crate) fn forget(&mut self) -> Self {
-        std::mem::take(self)
+    pub(crate) fn is_pure_wildcard(&self) -> bool {
+        self.wildcard && self.names.is_empty()
     }
 
-    pub(crate) fn begun(&self) -> bool {
-        self.begun
+    pub(crate) fn covers_name(&self, number: usize) -> bool {
+        self.wildcard || self.names.contains(&number)
     }
 
-    /// Whether everything was wanted as long as the stream lived.
-    pub(crate) fn always_everything(&self) -> bool {
-        self.wildcard && !self.ever_named
-    }
-
-    pub(crate) fn covers(&self, of_type: usize, number: usize) -> bool {
-        (self.wildcard && !is_on_demand(of_type, number)) || self.names.contains(&name(number))
+    pub(crate) fn covers(&self, at: usize, number: usize, content: Content) -> bool {
+        (self.wildcard && !is_on_demand(at, number, content)) || self.names.contains(&number)
     }
 }

@@ -1,223 +1,322 @@
-//! A client, what is published, and what it should have.
+//! A client, two servers, and what is published.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::well_known::{CLUSTER, ENDPOINT, ROUTE, SECRET};
-use portolan_core::{Name, Snapshot, TypeUrl};
-use portolan_engine::Variant;
-use portolan_testkit::fixture::Fixture;
-use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
+use portolan_core::ResourceTypes;
+use portolan_engine::{Limits, Scope, SessionConfig, Variant};
+use portolan_testkit::Setup;
 
-use crate::ops::{Edit, Op, TYPES, is_on_demand, name};
-use crate::wants::Wants;
+use crate::client::Client;
+use crate::content::{Contents, KINDS, TYPES};
+use crate::judge::{Rules, Versions};
+use crate::line::Line;
+use crate::message::{Ask, Reply};
+use crate::ops::{Edit, Forged, Mood, Op};
+use crate::store::Store;
 
-pub(crate) const URLS: [TypeUrl; TYPES] = [CLUSTER, ENDPOINT, ROUTE, SECRET];
-
-pub(crate) struct World {
-    pub(crate) pair: Pair<PlainClient>,
-    shelf: Shelf,
-    variant: Variant,
-    size: usize,
-    published: BTreeMap<(usize, usize), (u32, bool)>,
-    wants: [Wants; TYPES],
-    /// Whether the stream before was sent everything, always.
-    had_everything: [bool; TYPES],
+/// How a world differs from others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) variant: Variant,
+    /// Number of names of each type.
+    pub(crate) size: usize,
+    /// All types on one stream, or each on its own.
+    pub(crate) aggregated: bool,
+    /// From a snapshot cache, or from a shelf.
+    pub(crate) cached: bool,
+    pub(crate) max_unacked: usize,
+    /// Responses of a few resources are too large.
+    pub(crate) cut: bool,
 }
 
+pub(crate) struct World {
+    shape: Shape,
+    config: Arc<SessionConfig>,
+    stores: [Store; 2],
+    lines: Vec<Line>,
+    client: Client,
+    published: Contents,
+    versions: Versions,
+    now: Duration,
+    said: Vec<Said>,
+}
+
+#[derive(Debug)]
+enum Said {
+    Op(Op),
+    Ask(Ask),
+    Reply(Reply),
+}
+
+type Outcome = Result<(), String>;
+
 impl World {
-    pub(crate) fn new(variant: Variant, size: usize, latency: u64) -> Self {
-        let shelf = Shelf::new();
-        let setup = Setup::default().with_latency(Duration::from_millis(latency));
-        Self {
-            pair: Pair::open(PlainClient::new(variant), &shelf, setup),
-            shelf,
-            variant,
-            size,
-            published: BTreeMap::new(),
-            wants: Default::default(),
-            had_everything: [false; TYPES],
+    pub(crate) fn new(shape: Shape) -> Self {
+        let limits = Limits::default().with_unacked(shape.max_unacked);
+        let config = Setup::default_config().with_limits(limits);
+        let config = match shape.cut {
+            true => config.with_max_response(500),
+            false => config,
+        };
+        let mut world = Self {
+            shape,
+            config: Arc::new(config),
+            stores: [Store::new(shape.cached), Store::new(shape.cached)],
+            lines: Vec::new(),
+            client: Client::new(shape.variant),
+            published: Contents::new(),
+            versions: Versions::new(),
+            now: Duration::ZERO,
+            said: Vec::new(),
+        };
+        let lines = if shape.aggregated { 1 } else { TYPES };
+        for line in 0..lines {
+            let opened = world.open(line, 0, None);
+            world.lines.push(opened);
         }
+        world
     }
 
-    pub(crate) fn apply(&mut self, op: &Op) {
+    /// What happened, for whoever looks for the reason of a failure.
+    pub(crate) fn transcript(&self) -> String {
+        let lines = self.said.iter().map(|said| match said {
+            Said::Op(op) => format!("-- {op:?}\n"),
+            Said::Ask(ask) => format!(">  {ask:?}\n"),
+            Said::Reply(reply) => format!("<  {reply:?}\n"),
+        });
+        lines.collect()
+    }
+
+    pub(crate) fn apply(&mut self, op: &Op) -> Outcome {
+        self.said.push(Said::Op(op.clone()));
         match op {
-            Op::Publish(edits) => self.publish(edits),
-            Op::Clear => self.shelf.clear(),
-            Op::Want(at, names, unsub) => self.want(*at, names, unsub),
-            Op::Read(on) => self.pair.set_reading(*on),
-            Op::Send(on) => self.pair.set_sending(*on),
-            Op::Acknowledge(on) => self.pair.client.set_acks(*on),
-            Op::Window(size) => self.pair.set_window(*size),
-            Op::Pass(ms) => self.pair.advance(Duration::from_millis(*ms)),
-            Op::Reconnect => self.reconnect(),
+            Op::Publish { edits, rebuild } => self.publish(edits, *rebuild),
+            Op::Clear => self.stores.iter_mut().for_each(Store::clear),
+            Op::Want {
+                at,
+                names,
+                unsub,
+                flag,
+            } if self.has(*at) => {
+                let ask = match self.shape.variant {
+                    Variant::Sotw => self.client.ask(*at, names, *flag),
+                    _ => self.client.change(*at, names, unsub, *flag),
+                };
+                self.send(ask);
+            }
+            Op::Answer { at, which } => {
+                let ask = self.client.answer(*at, *which);
+                ask.into_iter().for_each(|ask| self.send(ask));
+            }
+            Op::Forge { at, nonce, rejects } => self.forge(*at, *nonce, *rejects),
+            Op::Repeat(at) if self.client.begun(*at) => self.send(self.client.repeat(*at)),
+            Op::Mood(mood) => self.client.mood = *mood,
+            Op::Handle(count) => return self.handle(*count),
+            Op::Serve(count) => return self.serve(*count),
+            Op::Read(count) => drop(self.read(*count)),
+            Op::Flow { answers } => return self.flow(*answers),
+            Op::Pass(ms) => self.pass(Duration::from_millis(*ms)),
+            Op::Reconnect {
+                line,
+                replica,
+                claims,
+            } => self.reconnect(line % self.lines.len(), *replica, *claims),
+            Op::Rest { answers } => return self.rest(*answers),
+            Op::Want { .. } | Op::Repeat(_) => {}
         }
-        self.pair.drive();
+        Ok(())
     }
 
-    pub(crate) fn publish(&mut self, edits: &[Edit]) {
+    /// The end: everything arrives and is answered, and then there is nothing left to say.
+    pub(crate) fn finish(&mut self) -> Outcome {
+        self.client.mood = Mood::Willing;
+        self.publish(&[], false);
+        self.rest(false)?;
+        self.rest(true)?;
+        let said = self.said.len();
+        self.publish(&[], false);
+        for at in 0..TYPES {
+            if self.client.begun(at) {
+                let ask = self.client.repeat(at);
+                self.line(at).up.push_back(ask);
+            }
+        }
+        self.rest(true)?;
+        let replies = self.said[said..].iter();
+        match replies
+            .filter(|said| matches!(said, Said::Reply(_)))
+            .count()
+        {
+            0 => Ok(()),
+            _ => Err("it goes on".to_owned()),
+        }
+    }
+
+    /// Whether the variant has the type.
+    fn has(&self, at: usize) -> bool {
+        let virtual_hosts = at == TYPES - 1;
+        self.shape.variant == Variant::Delta || !virtual_hosts
+    }
+
+    fn line(&mut self, at: usize) -> &mut Line {
+        let line = if self.shape.aggregated { 0 } else { at };
+        &mut self.lines[line]
+    }
+
+    fn send(&mut self, ask: Ask) {
+        self.line(ask.at).up.push_back(ask);
+    }
+
+    fn open(&self, line: usize, store: usize, before: Option<Line>) -> Line {
+        let rules = Rules {
+            variant: self.shape.variant,
+            aggregated: self.shape.aggregated,
+            max_unacked: self.shape.max_unacked,
+            whole: !self.shape.cut,
+        };
+        let scope = match self.shape.aggregated {
+            true => Scope::Aggregated,
+            false => Scope::Single(ResourceTypes::well_known().get(&KINDS[line].url)),
+        };
+        let store = (store, &self.stores[store]);
+        Line::open(scope, &self.config, store, rules, before)
+    }
+
+    fn publish(&mut self, edits: &[Edit], rebuild: bool) {
+        let before = self.published.clone();
         for edit in edits {
             for number in edit.from..edit.from + edit.count {
-                let key = (edit.of_type, number);
-                if let Some(content) = edit.content {
-                    self.published.insert(key, content);
-                } else {
-                    self.published.remove(&key);
-                    self.pair
-                        .note(format!("gone {} {}", edit.of_type, name(number)));
+                match edit.content {
+                    Some(content) => drop(self.published.insert((edit.at, number), content)),
+                    None => drop(self.published.remove(&(edit.at, number))),
                 }
             }
         }
-        let previous = self.shelf.snapshot();
-        let mut snapshot = previous
-            .as_ref()
-            .map_or_else(Snapshot::builder, Snapshot::builder_from);
-        for ((at, number), (revision, bad)) in &self.published {
-            let put = snapshot.insert(resource(*at, *number, *revision, *bad).into());
-            put.expect("names differ");
+        for line in &mut self.lines {
+            line.judge().published(&self.published);
         }
-        self.shelf.publish(snapshot.build());
+        for store in &mut self.stores {
+            store.publish(&before, &self.published, rebuild);
+        }
     }
 
-    fn want(&mut self, at: usize, names: &[String], unsub: &[String]) {
-        let (url, legacy) = (&URLS[at], at == 0);
-        let first = !self.wants[at].begun();
-        let mut wants = self.wants[at].clone();
-        match self.variant {
-            Variant::Sotw => wants.ask(names, legacy),
-            _ => wants.change(names, unsub, legacy),
-        }
-        self.drop_unwanted(at, wants);
-        if self.variant == Variant::Delta {
-            let names = names.iter().map(String::as_str);
-            let unsub = unsub.iter().map(String::as_str);
-            let request = PlainClient::delta_request(url, names, unsub);
-            self.pair.client.send(request);
+    fn forge(&mut self, at: usize, nonce: Forged, rejects: bool) {
+        if !self.client.begun(at) {
             return;
         }
-        let mut request = self.pair.client.sotw_request(url, names);
-        // A version speaks of everything only if everything came with it.
-        let pure_wildcard = self.wants[at].names.is_empty();
-        if first && pure_wildcard && !self.had_everything[at] {
-            request.version.clear();
-        }
-        self.pair.client.send(request);
+        let mut ask = self.client.repeat(at);
+        ask.rejects = rejects;
+        ask.nonce = match nonce {
+            Forged::Foreign => "x17".to_owned(),
+            Forged::Future => "1000000".to_owned(),
+            Forged::Old(nonce) if !self.client.awaits(nonce) => nonce.to_string(),
+            Forged::Old(_) => return,
+        };
+        self.send(ask);
     }
 
-    /// What is given up is dropped, and so is what of it is still under way.
-    fn drop_unwanted(&mut self, at: usize, wants: Wants) {
-        let before = std::mem::replace(&mut self.wants[at], wants);
-        let wants = &self.wants[at];
-        let unwanted: Vec<_> = (0..self.size)
-            .filter(|number| !wants.covers(at, *number))
-            .map(|number| (before.covers(at, number), Name::from(name(number))))
-            .collect();
-        if !unwanted.iter().any(|(covered, _)| *covered) {
-            return;
-        }
-        self.pair.set_reading(true);
-        self.pair.set_sending(true);
-        self.pair.set_window(usize::MAX);
-        self.pair.drive();
-        let unwanted = |name: &Name| unwanted.iter().any(|(_, n)| n == name);
-        self.pair.client.forget(&URLS[at], unwanted);
-    }
-
-    /// What a client repeats on a new stream, and in delta what it has.
-    fn reconnect(&mut self) {
-        // A request that never left the client was never made.
-        self.pair.set_sending(true);
-        self.pair.drive();
-        self.pair.connect();
-        for at in 0..TYPES {
-            let before = self.wants[at].forget();
-            self.had_everything[at] = before.always_everything();
-            if !before.begun() {
-                continue;
-            }
-            let mut names: Vec<_> = before.names.iter().cloned().collect();
-            let star = before.wildcard && (at != 0 || !names.is_empty());
-            names.extend(star.then(|| "*".to_owned()));
-            match self.variant {
-                Variant::Sotw => self.want(at, &names, &[]),
-                _ => self.resume(at, &names),
-            }
-        }
-    }
-
-    fn resume(&mut self, at: usize, names: &[String]) {
-        self.wants[at].change(names, &[], at == 0);
-        let held = self.pair.client.held(&URLS[at]);
-        let versions = held.values();
-        let versions = versions.map(|r| (r.name().as_str(), r.version().as_str()));
-        let names = names.iter().map(String::as_str);
-        self.pair.client.resume(&URLS[at], names, versions);
-    }
-
-    /// Lets everything arrive, on both sides.
-    pub(crate) fn settle(&mut self) {
-        self.pair.set_reading(true);
-        self.pair.set_sending(true);
-        self.pair.set_window(usize::MAX);
-        self.pair.client.set_acks(true);
-        self.publish(&[]);
-        for _ in 0..3 {
-            self.pair.advance(Duration::from_secs(6));
-        }
-    }
-
-    /// Acknowledges the newest response of each type once more.
-    pub(crate) fn repeat_acks(&mut self) {
-        for (url, wants) in URLS.iter().zip(&self.wants) {
-            if wants.begun() {
-                self.pair.client.ack(url);
-            }
-        }
-    }
-
-    /// Whether the client has what it should.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        for (at, url) in URLS.iter().enumerate() {
-            let held = self.pair.client.held(url);
-            for number in (0..self.size).filter(|n| self.wants[at].covers(at, *n)) {
-                let name = name(number);
-                let has = held.get(name.as_str()).map(|r| r.body());
-                let expected = self.published.get(&(at, number));
-                let right = match expected {
-                    Some((_, true)) => true,
-                    Some((revision, false)) => {
-                        has == Some(resource(at, number, *revision, false).build().body())
-                    }
-                    None => has.is_none() || !self.tells_absence(at),
+    fn handle(&mut self, count: usize) -> Outcome {
+        for line in &mut self.lines {
+            for _ in 0..count {
+                let Some(ask) = line.handle(&self.versions)? else {
+                    break;
                 };
-                if !right {
-                    return Err(format!("{url} {name}: has {has:?}, not {expected:?}"));
-                }
+                self.said.push(Said::Ask(ask));
             }
         }
         Ok(())
     }
 
-    /// Whether a client is told that something is gone.
-    fn tells_absence(&self, at: usize) -> bool {
-        match self.variant {
-            Variant::Sotw => at == 0,
-            _ => at == 0 || at == 2,
+    fn serve(&mut self, count: usize) -> Outcome {
+        for line in &mut self.lines {
+            let store = &self.stores[line.store];
+            for _ in 0..count {
+                let Some(reply) = line.serve(self.now, store)? else {
+                    break;
+                };
+                let key = (reply.at, reply.version.clone());
+                let all = line.judge().everything(reply.at, store);
+                self.versions.extend(all.map(|all| (key, all)));
+                self.said.push(Said::Reply(reply));
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, count: usize) -> usize {
+        let mut read = 0;
+        for line in &mut self.lines {
+            let arrived = count.min(line.down.len());
+            read += arrived;
+            line.down
+                .drain(..arrived)
+                .for_each(|reply| self.client.read(&reply));
+        }
+        read
+    }
+
+    /// Carries everything until both sides are silent.
+    fn flow(&mut self, answers: bool) -> Outcome {
+        for _ in 0..1000 {
+            self.handle(usize::MAX)?;
+            self.serve(usize::MAX)?;
+            let mut moved = self.read(usize::MAX);
+            for at in (0..TYPES).filter(|_| answers) {
+                while let Some(ask) = self.client.answer(at, 0) {
+                    self.send(ask);
+                    moved += 1;
+                }
+            }
+            if moved == 0 && self.lines.iter().all(|line| line.up.is_empty()) {
+                return Ok(());
+            }
+        }
+        Err("a livelock".to_owned())
+    }
+
+    fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        let due = |world: &Self| {
+            let timeouts = world.lines.iter().filter_map(Line::timeout);
+            timeouts.min().filter(|at| *at <= until)
+        };
+        while let Some(at) = due(self) {
+            self.now = self.now.max(at);
+            for line in &mut self.lines {
+                line.expire(self.now);
+            }
+        }
+        self.now = until;
+    }
+
+    fn reconnect(&mut self, line: usize, replica: bool, claims: bool) {
+        let before = self.lines.remove(line);
+        let same = !replica;
+        let store = if same { before.store } else { 1 - before.store };
+        let opened = self.open(line, store, Some(before));
+        self.lines.insert(line, opened);
+        for at in 0..TYPES {
+            let here = self.shape.aggregated || at == line;
+            if here && self.client.begun(at) {
+                let ask = self.client.resume(at, claims, same);
+                ask.into_iter().for_each(|ask| self.send(ask));
+            }
         }
     }
-}
 
-fn resource(at: usize, number: usize, revision: u32, bad: bool) -> Fixture {
-    let name = name(number);
-    let fixture = match at {
-        0 => fixture::cluster(name).on_demand(is_on_demand(at, number)),
-        1 => fixture::endpoints(name, "1"),
-        2 => fixture::route(name, ["n00"]),
-        _ => fixture::secret(name),
-    };
-    let fixture = fixture.revision(revision);
-    match bad {
-        true => fixture.bad(),
-        false => fixture,
+    fn rest(&mut self, answers: bool) -> Outcome {
+        for _ in 0..4 {
+            self.flow(answers)?;
+            self.pass(Duration::from_secs(6));
+        }
+        self.flow(answers)?;
+        if !self.lines.iter().all(Line::is_at_rest) {
+            return Err("something waits for ever".to_owned());
+        }
+        if self.stores[0].newest().is_none() {
+            return Ok(());
+        }
+        self.client.check(&self.published, self.shape.size)
     }
 }
