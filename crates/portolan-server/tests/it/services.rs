@@ -143,12 +143,18 @@ async fn b49_c020_a_node_may_speak_both_variants() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = builder(&source).build();
     let mut clients = Vec::new();
-    for (path, variant) in [(SOTW, Variant::Sotw), (DELTA, Variant::Delta)] {
+    let own = |m: &&MethodPath| m.type_url == Some(well_known::CLUSTER);
+    let single = methods().iter().filter(own);
+    let single = single.filter(|m| m.method != Method::Fetch);
+    let single = single.map(|m| (&*m.path, m.variant()));
+    let ads = [(SOTW, Variant::Sotw), (DELTA, Variant::Delta)];
+    for (path, variant) in single.chain(ads) {
         let mut client = Client::open(&xds, path).await;
         ask(&client, variant, &well_known::CLUSTER);
         assert_eq!(next(&mut client, variant).await.1, ["1"]);
         clients.push((client, variant));
     }
+    assert_eq!(clients.len(), 4);
     source.publish(&[("a", b"2")]);
     for (client, variant) in &mut clients {
         assert_eq!(next(client, *variant).await.1, ["2"]);
