@@ -22,8 +22,7 @@ pub enum MissingName {
     /// The name goes into `removed_resources` (C-147).
     Report,
     /// As [`Report`](Self::Report), but nothing is said while another resource of the node's snapshot refers to the
-    /// name, nor when what existed goes while a client waits for it: for endpoints `removed` would make a warming
-    /// cluster live and empty.
+    /// name: for endpoints `removed` would make a warming cluster live and empty.
     ReportUnlessReferenced,
     /// Nothing is said. Removing secrets or extension configurations makes clients reject or drop requests.
     Silent,

@@ -42,28 +42,6 @@ fn missing_endpoints_are_not_reported_while_a_cluster_refers_to_them() {
 }
 
 #[test]
-fn endpoints_that_go_with_a_change_of_their_cluster_leave_the_old_cluster_in_use() {
-    for kind in EnvoyMux::ALL {
-        let shelf = Shelf::new();
-        shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
-        let mut pair = Pair::new(EnvoyClient::new(kind), &shelf);
-        pair.drive();
-        shelf.edit(|snapshot| {
-            snapshot.remove(&ENDPOINT, "a");
-            let changed = fixture::cluster("a").revision(2);
-            snapshot.upsert(changed.into()).unwrap();
-        });
-        pair.drive();
-        assert_eq!(pair.client.warming_clusters(), ["a".into()], "{kind:?}");
-        assert_eq!(pair.client.clusters()["a"], "eds=a", "{kind:?}");
-        shelf.put([fixture::endpoints("a", "2")]);
-        pair.drive();
-        assert_eq!(pair.client.clusters()["a"], "eds=a rev=2", "{kind:?}");
-        assert_eq!(pair.client.endpoints("a"), Some("host=2"), "{kind:?}");
-    }
-}
-
-#[test]
 fn the_reference_of_a_cluster_counts_and_not_its_name() {
     // C-256
     let shelf = Shelf::new();

@@ -86,9 +86,10 @@ fn whole(set: &ResourceSet) -> Outcome {
 /// Nothing but changes: what every stream in the same position sends, encoded once for all of them.
 fn only_changes(state: &TypeState, now: &Circumstances<'_>, changes: &Changes) -> Outcome {
     let resources = changes.selection();
-    let removals = changes.removals().iter();
-    let removed = removals.filter(|name| tells_gone(state, now, name));
-    let removed = removed.cloned().collect();
+    let removed = match tells_removals(state, now) {
+        true => changes.removals().to_vec(),
+        false => Vec::new(),
+    };
     let answer = Answer {
         fresh: resources.clone(),
         resources,
@@ -104,34 +105,9 @@ fn only_changes(state: &TypeState, now: &Circumstances<'_>, changes: &Changes) -
 }
 
 /// State of the world cannot say that something of a partial type is gone (C-134). Of secrets and extension
-/// configurations nothing is said either: clients reject it, or drop what still uses them. Nor of endpoints that a
-/// client may be waiting for: their cluster would become live and empty. One that is live goes on with what it has.
-fn tells_gone(state: &TypeState, now: &Circumstances<'_>, name: &Name) -> bool {
-    now.variant == Variant::Delta
-        && match state.resource_type.missing_name() {
-            MissingName::Silent => false,
-            MissingName::ReportUnlessReferenced => !is_awaited(state, now, name),
-            _ => true,
-        }
-}
-
-/// Whether a client may wait for a resource that is gone: it refused it, or comes back from an earlier stream. Where what
-/// refers to it is sent, it is taken for told.
-fn is_awaited(state: &TypeState, now: &Circumstances<'_>, name: &Name) -> bool {
-    let unsure = state.owed.all_names || state.suspects.contains(name);
-    unsure && is_referenced(state, now, name)
-}
-
-/// Whether a resource that the node is served refers to the name: then it is expected to come, and saying that it does
-/// not exist would make a client go on without it.
-fn is_referenced(state: &TypeState, now: &Circumstances<'_>, name: &Name) -> bool {
-    let url = state.url();
-    let mut parents = now.config.types().iter();
-    parents.any(|parent| {
-        let set = now.snapshot.set(parent.url());
-        parent.reanswers() == Some(url)
-            && set.is_some_and(|set| set.refers_to(now.config.references(), url, name))
-    })
+/// configurations nothing is said either: clients reject it, or drop what still uses them.
+fn tells_removals(state: &TypeState, now: &Circumstances<'_>) -> bool {
+    now.variant == Variant::Delta && state.resource_type.missing_name() != MissingName::Silent
 }
 
 /// The first wildcard request of a stream is answered though there is nothing (C-160), unless the client has brought
@@ -175,7 +151,7 @@ impl<'a> Draft<'a> {
     fn leaves_untold(&self, changes: &Changes) -> bool {
         let upserts = changes.upserts().iter().map(Resource::name);
         let removals = changes.removals().iter();
-        let removals = removals.filter(|name| tells_gone(self.state, self.now, name));
+        let removals = removals.filter(|_| tells_removals(self.state, self.now));
         upserts.chain(removals).any(|name| !self.tells(name))
     }
 
@@ -231,16 +207,31 @@ impl<'a> Draft<'a> {
             // Absence has no signal there (C-275).
             return;
         }
-        match self.state.resource_type.missing_name() {
+        let resource_type = &self.state.resource_type;
+        match resource_type.missing_name() {
             MissingName::Bodyless => self.bodyless.insert(name.clone()),
-            MissingName::ReportUnlessReferenced if is_referenced(self.state, self.now, name) => {
-                false
-            }
+            MissingName::ReportUnlessReferenced if self.is_referenced(name) => false,
             MissingName::Report | MissingName::ReportUnlessReferenced => {
                 self.removed.insert(name.clone())
             }
             _ => false,
         };
+    }
+
+    /// Whether a resource that the node is served refers to the name: then it is expected to come, and saying that
+    /// it does not exist would make a client go on without it.
+    fn is_referenced(&self, name: &Name) -> bool {
+        let url = self.state.url();
+        let mut parents = self
+            .now
+            .config
+            .types()
+            .iter()
+            .filter(|t| t.reanswers() == Some(url));
+        parents.any(|parent| {
+            let set = self.now.snapshot.set(parent.url());
+            set.is_some_and(|set| set.refers_to(self.now.config.references(), url, name))
+        })
     }
 
     fn changes(&mut self, changes: &Changes) {
@@ -250,10 +241,9 @@ impl<'a> Draft<'a> {
                 self.put(resource);
             }
         }
-        let removals = changes.removals().iter();
-        removals
-            .filter(|name| tells_gone(state, self.now, name))
-            .for_each(|name| self.remove(name));
+        if tells_removals(state, self.now) {
+            changes.removals().iter().for_each(|name| self.remove(name));
+        }
     }
 
     /// What was rejected together with something that changed now.
@@ -263,7 +253,7 @@ impl<'a> Draft<'a> {
             match set.get(name).filter(|r| state.subscription.covers(r)) {
                 Some(resource) => self.put(resource),
                 None if !state.subscription.covers_name(name) => {}
-                None if tells_gone(state, self.now, name) => self.remove(name),
+                None if tells_removals(state, self.now) => self.remove(name),
                 None => {}
             }
         }

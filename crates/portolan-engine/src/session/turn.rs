@@ -211,13 +211,7 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
             nonce: oldest.sent.nonce,
         });
     }
-    owe_children(
-        session,
-        at,
-        &answer.fresh,
-        turn.publication.snapshot(),
-        nonce,
-    );
+    owe_children(session, at, &answer.fresh, nonce);
     Response {
         variant: session.variant,
         type_url,
@@ -257,15 +251,8 @@ fn version(variant: Variant, state: &TypeState, snapshot: &Snapshot) -> Version 
     }
 }
 
-/// What new or changed resources refer to is answered again behind them, where the stream subscribes it. What is gone
-/// is not, nor is it told: the client waits for it from now on.
-fn owe_children(
-    session: &mut Session,
-    at: usize,
-    fresh: &Selection,
-    snapshot: &Snapshot,
-    nonce: Nonce,
-) {
+/// What new or changed resources refer to is answered again behind them, where the stream subscribes it.
+fn owe_children(session: &mut Session, at: usize, fresh: &Selection, nonce: Nonce) {
     let Some(child) = session.types[at].resource_type.reanswers().cloned() else {
         return;
     };
@@ -283,15 +270,9 @@ fn owe_children(
         }
         return;
     };
-    let rule = session.types[child].resource_type.missing_name();
-    let silent = rule == MissingName::ReportUnlessReferenced && session.variant == Variant::Delta;
-    let set = snapshot.set(session.types[child].url());
-    let is_gone = |name: &Name| silent && set.is_some_and(|set| !set.contains(name));
     for name in names {
         if !session.types[child].subscription.covers_name(name) {
             session.types[at].introduced.note(name, nonce);
-        } else if is_gone(name) {
-            session.types[child].known.removed(name);
         } else if config.reanswers() {
             session.types[child].owed.reanswer(name.clone());
         }
