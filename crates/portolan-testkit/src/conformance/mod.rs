@@ -62,7 +62,7 @@
 //! | `< EDS v1 n1 [a@2]` | state of the world: this comes. Another `v` is another version, however it is marked, and `"v9"` is that text |
 //! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, which have the versions that were published, removed names, names without a body; a version as well |
 //! | `quiet` | nothing comes |
-//! | `wait 5s` | nothing has come, and time passes |
+//! | `wait 5s` | nothing has come, and time passes; behind a network each line takes some milliseconds more |
 //! | `hold`, `release` | the client ceases to read, reads again |
 //! | `stream 2` | goes on with another stream of the same node |
 //! | `reconnect`, `restart` | a new stream; a new server and a new stream |
