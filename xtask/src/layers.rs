@@ -33,7 +33,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "portolan-cache",
             "portolan-core",
             "portolan-engine",
+            "portolan-resources",
             "portolan-server",
+            "portolan-types",
         ],
     ),
     (

@@ -43,13 +43,17 @@
 //! The rules of the protocol are [cases](conformance) that run against any source.
 //!
 //! # What this crate does not do
-//! It knows no protobuf and no gRPC, and so tests no encoding and no transport.
+//! It knows no protobuf and no gRPC, and so tests no encoding and no transport. Feature `testbed` is apart from all
+//! this: module `testbed`, and a binary of that name, are a control plane on the wire that outside conformance
+//! harnesses drive.
 
 mod client;
 pub mod conformance;
 pub mod fixture;
 mod pair;
 mod shelf;
+#[cfg(feature = "testbed")]
+pub mod testbed;
 mod transcript;
 
 pub use client::{Client, EnvoyClient, EnvoyMux, GrpcClient, PlainClient};

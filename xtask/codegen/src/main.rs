@@ -1,4 +1,5 @@
-//! Generates `portolan-types` from the pinned schema: run it as `cargo xtask codegen [--check]`.
+//! Generates `portolan-types` from the pinned schema, and the stubs of the testbed's own service: run it as
+//! `cargo xtask codegen [--check]`.
 
 mod families;
 mod names;
@@ -8,17 +9,24 @@ mod rust;
 mod schema;
 mod sources;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 
+use crate::families::Gate;
 use crate::output::Difference;
 use crate::packages::Packages;
 use crate::rust::Files;
 use crate::schema::Schema;
 
-const DIRECTORY: &str = "crates/portolan-types/src/generated";
+const TYPES: &str = "crates/portolan-types/src/generated";
+const TESTBED: &str = "crates/portolan-testkit/src/testbed/generated";
+
+/// What generated code calls `google.protobuf.Any`, inside `portolan-types` and outside.
+const OWN_ANY: &str = "crate::Any";
+const FOREIGN_ANY: &str = "::portolan_types::Any";
 
 fn main() -> ExitCode {
     match run() {
@@ -44,24 +52,32 @@ fn run() -> Result<()> {
         .nth(2)
         .context("xtask/codegen lies two levels below the workspace root")?;
 
-    let files = generate(root)?;
-    let directory = root.join(DIRECTORY);
-    if check {
-        let difference = Difference::between(&directory, &files)?;
-        if !difference.is_empty() {
-            bail!("{DIRECTORY} differs from what `cargo xtask codegen` writes:\n{difference}");
+    for (directory, files) in [(TYPES, types(root)?), (TESTBED, testbed(root)?)] {
+        let target = root.join(directory);
+        if check {
+            let difference = Difference::between(&target, &files)?;
+            if !difference.is_empty() {
+                bail!("{directory} differs from what `cargo xtask codegen` writes:\n{difference}");
+            }
+        } else {
+            let difference = output::write(&target, &files)?;
+            print!("{} files in {directory}\n{difference}", files.len());
         }
-    } else {
-        let difference = output::write(&directory, &files)?;
-        print!("{} files in {DIRECTORY}\n{difference}", files.len());
     }
     Ok(())
 }
 
-fn generate(root: &Path) -> Result<Files> {
+fn types(root: &Path) -> Result<Files> {
     let schema = Schema::compile(&sources::load(root)?)?;
     let gates = families::gates(&Packages::of(&schema.files()))?;
-    let mut files = rust::generate(&schema.files(), &gates)?;
+    let mut files = rust::generate(&schema.files(), &gates, OWN_ANY)?;
     files.insert("descriptors.bin".to_owned(), schema.encode());
     Ok(files)
+}
+
+/// The service by which harnesses drive the testbed, which is no part of the xDS APIs.
+fn testbed(root: &Path) -> Result<Files> {
+    let schema = Schema::compile(&sources::testbed(root)?)?;
+    let gates = BTreeMap::from([("adapter".to_owned(), Gate::Always)]);
+    rust::generate(&schema.files(), &gates, FOREIGN_ANY)
 }

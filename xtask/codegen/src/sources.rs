@@ -40,7 +40,7 @@ pub(crate) fn load(root: &Path) -> Result<ProtoFiles> {
     let archive = fetch(root, &package)?;
     verify(&archive, &package)?;
     let mut files = read_archive(&archive, &package)?;
-    for (name, text) in read_supplement(&proto.join("supplement"))? {
+    for (name, text) in read_directory(&proto.join("supplement"))? {
         ensure!(
             !files.contains_key(&name),
             "proto/supplement/{name} is in {} {} as well: delete ours",
@@ -50,6 +50,11 @@ pub(crate) fn load(root: &Path) -> Result<ProtoFiles> {
         files.insert(name, text);
     }
     Ok(files)
+}
+
+/// Reads the schema of the testbed's own service, `proto/testbed`.
+pub(crate) fn testbed(root: &Path) -> Result<ProtoFiles> {
+    read_directory(&root.join("proto/testbed"))
 }
 
 /// Lets cargo download the package from whatever registry it is configured with, and returns the archive's bytes.
@@ -165,7 +170,7 @@ fn read_archive(archive: &[u8], package: &Package) -> Result<ProtoFiles> {
     Ok(files)
 }
 
-fn read_supplement(dir: &Path) -> Result<ProtoFiles> {
+fn read_directory(dir: &Path) -> Result<ProtoFiles> {
     let mut files = ProtoFiles::new();
     let mut pending = vec![dir.to_owned()];
     while let Some(current) = pending.pop() {
