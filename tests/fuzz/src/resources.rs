@@ -147,7 +147,8 @@ fn check_anew(set: &ResourceSet) {
     assert!(set.diff_from(&anew).is_empty());
 }
 
-fn copy(resource: &Resource) -> ResourceBuilder {
+/// The same resource, made anew.
+pub(crate) fn copy(resource: &Resource) -> ResourceBuilder {
     let (type_url, name) = (resource.type_url(), resource.name());
     let copy = Resource::builder(type_url, name, resource.body().to_vec());
     let aliases = resource.aliases().iter();

@@ -109,9 +109,7 @@ pub(super) fn publish_again(shelf: &Shelf) {
     let mut again = Snapshot::builder();
     for (_, set) in published.sets() {
         for resource in set.iter() {
-            let (url, name) = (resource.type_url(), resource.name());
-            let copy = Resource::builder(url, name, resource.body().to_vec());
-            let copy = copy.on_demand(resource.on_demand());
+            let copy = crate::resources::copy(resource);
             again.insert(copy).expect("a copy of what is in a set");
         }
     }
