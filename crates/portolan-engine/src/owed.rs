@@ -79,11 +79,11 @@ impl Owed {
         }
     }
 
-    /// The wildcard is gone, and with it the reason to answer what was given up under it.
-    pub(crate) fn forget_given_up(&mut self) {
+    /// Only these are wanted still.
+    pub(crate) fn keep_only(&mut self, wanted: impl Fn(&Name) -> bool) {
         let bytes = &mut self.bytes;
-        self.names.retain(|name, why| {
-            let kept = *why != Why::GivenUp;
+        self.names.retain(|name, _| {
+            let kept = wanted(name);
             *bytes -= if kept { 0 } else { name.len() };
             kept
         });
@@ -91,5 +91,35 @@ impl Owed {
 
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_what_is_owed_is_counted_as_long_as_it_is_owed() {
+        let mut owed = Owed::default();
+        owed.ask("abc".into());
+        owed.ask("abc".into());
+        owed.give_up("de".into());
+        owed.reanswer("f".into());
+        assert_eq!(owed.bytes(), 6);
+        owed.keep_only(|name| name.as_str() != "de");
+        assert_eq!(owed.bytes(), 4);
+        owed.forget(&"abc".into());
+        owed.forget(&"abc".into());
+        assert_eq!(owed.bytes(), 1);
+        owed.everything(false);
+        assert_eq!(owed.bytes(), 0);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_not_taken_for_a_second_answer() {
+        let mut owed = Owed::default();
+        owed.ask("a".into());
+        owed.reanswer("a".into());
+        assert_eq!(owed.names[&Name::from("a")], Why::Asked);
     }
 }

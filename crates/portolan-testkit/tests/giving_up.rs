@@ -1,7 +1,8 @@
 //! What is given up before it was answered.
 
-use portolan_core::well_known::CLUSTER;
-use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
+use portolan_core::well_known::{CLUSTER, ENDPOINT};
+use portolan_engine::Variant;
+use portolan_testkit::{Client, Pair, PlainClient, Shelf, fixture};
 
 #[test]
 fn c151_what_was_given_up_before_the_wildcard_was_is_not_answered() {
@@ -18,4 +19,30 @@ fn c151_what_was_given_up_before_the_wildcard_was_is_not_answered() {
     pair.set_window(1);
     pair.drive();
     pair.expect(["> CDS -[a x]", "> CDS -[*]"]);
+}
+
+#[test]
+fn c151_nor_are_endpoints_of_clusters_when_their_wildcard_ended() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, ["*"]);
+        pair.client.want(&ENDPOINT, ["*"]);
+        pair.drive();
+        shelf.put([fixture::cluster("a").revision(2)]);
+        pair.set_window(1);
+        pair.set_reading(false);
+        pair.drive();
+        match pair.client.variant() {
+            Variant::Sotw => pair.client.ask(&ENDPOINT, [""; 0]),
+            _ => pair.client.unsubscribe(&ENDPOINT, ["*"]),
+        }
+        pair.drive();
+        pair.skip();
+        pair.set_reading(true);
+        pair.drive();
+        let said = pair.transcript().lines().last();
+        assert_eq!(said.map(String::as_str), Some("> ACK CDS n3"));
+    }
 }

@@ -89,10 +89,19 @@ fn note_known(state: &mut TypeState, change: &SubscriptionChange, had_wildcard: 
     }
 }
 
-/// What is newly named must be answered, known or not (C-066, C-067); what is no longer named need not be.
-fn owe_newly_named(state: &mut TypeState, change: &SubscriptionChange) {
+/// When a wildcard has ended, nothing is owed for its sake: neither what was given up under it, nor what it alone covered.
+fn owe_wildcard(state: &mut TypeState, change: &SubscriptionChange) {
     state.owed.wildcard |= change.wildcard_asked;
     state.owed.wildcard &= state.subscription.is_wildcard();
+    if change.wildcard_changed && !state.subscription.is_wildcard() {
+        let names = state.subscription.names();
+        state.owed.keep_only(|name| names.contains(name));
+    }
+}
+
+/// What is newly named must be answered, known or not (C-066, C-067); what is no longer named need not be.
+fn owe_newly_named(state: &mut TypeState, change: &SubscriptionChange) {
+    owe_wildcard(state, change);
     if change.wildcard_changed || !change.added.is_empty() {
         // What was owed to a pure wildcard under a condition is owed now.
         state.owed.unless_at = None;
@@ -215,11 +224,7 @@ fn claims(
 /// Each subscribed name is answered, tracked already or not (C-154); a name given up under a wildcard is answered
 /// too (C-167).
 fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
-    state.owed.wildcard |= change.wildcard_asked;
-    if !state.subscription.is_wildcard() {
-        state.owed.wildcard = false;
-        state.owed.forget_given_up();
-    }
+    owe_wildcard(state, change);
     for name in &change.removed {
         match state.subscription.is_wildcard() {
             true => state.owed.give_up(name.clone()),
