@@ -224,6 +224,32 @@ mod tests {
         assert!(window.in_flight.is_empty());
     }
 
+    fn names(touched: &Touched) -> Vec<&str> {
+        touched.names().into_iter().map(Name::as_str).collect()
+    }
+
+    #[test]
+    fn the_rejection_of_everything_is_about_all_that_was_not_accepted() {
+        let mut window = window(&[(1, &["b"]), (2, &["a", "b"]), (3, &["c"]), (4, &[])]);
+        let rejected = window.reject_through(Nonce::new(2)).unwrap();
+        assert_eq!(rejected.sent.nonce, Nonce::new(2));
+        assert_eq!(names(&rejected.touched), ["a", "b"]);
+        window.inherit(rejected.touched);
+        let rejected = window.reject_through(Nonce::new(4)).unwrap();
+        assert_eq!(names(&rejected.touched), ["a", "b", "c"]);
+        assert!(window.is_settled());
+        assert!(window.reject_through(Nonce::new(4)).is_none());
+    }
+
+    #[test]
+    fn what_is_acknowledged_behind_another_is_waited_for_no_more() {
+        let mut window = window(&[(1, &["a"]), (2, &["b"])]);
+        window.settle(Nonce::new(2));
+        let awaited: Vec<_> = window.awaited().flat_map(names).collect();
+        assert_eq!(awaited, ["a"]);
+        assert!(!window.is_settled());
+    }
+
     #[test]
     fn the_oldest_gives_way() {
         let mut window = Window::new(2);

@@ -1,6 +1,6 @@
 //! A correct client, and what it has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use portolan_engine::Variant;
 
@@ -29,6 +29,9 @@ struct Memory {
     /// Whether something was rejected that the version does not tell of.
     in_doubt: bool,
     held: BTreeMap<usize, Content>,
+    /// Names that were given up on this stream. What is under way of them may come after a wildcard began, and nobody
+    /// would say that it is gone.
+    given_up: BTreeSet<usize>,
     /// What it was last told of a name, where it did not apply that.
     refused: BTreeMap<usize, Option<Content>>,
     /// Responses that it has read and not answered: nonce, version, whether it rejects them.
@@ -118,6 +121,7 @@ impl Client {
         let memory = &mut self.types[at];
         let before = std::mem::take(&mut memory.wants);
         memory.pending.clear();
+        memory.given_up.clear();
         memory.nonce.clear();
         let wanted = before.wildcard || !before.names.is_empty();
         let sotw = self.variant == Variant::Sotw;
@@ -195,8 +199,9 @@ impl Client {
                 let covered = published.filter(|c| memory.wants.covers(at, number, *c));
                 let held = memory.held.get(&number).copied();
                 let refused = memory.refused.get(&number) == Some(&covered);
+                let gone = covered.is_none() && memory.given_up.contains(&number);
                 let told = covered.is_some() || self.is_told_absence(at, published.is_some());
-                if held != covered && told && !refused {
+                if held != covered && told && !refused && !gone {
                     let url = &KINDS[at].url;
                     return Err(format!("{url} {number}: has {held:?}, not {covered:?}"));
                 }
@@ -236,8 +241,10 @@ impl Memory {
     /// What is given up is dropped.
     fn want(&mut self, change: impl FnOnce(&mut Wants)) {
         let first = !self.wants.begun;
+        let before = self.wants.names.clone();
         change(&mut self.wants);
         let wants = &self.wants;
+        self.given_up.extend(before.difference(&wants.names));
         self.held.retain(|number, _| wants.covers_name(*number));
         self.refused.retain(|number, _| wants.covers_name(*number));
         self.always_everything = wants.is_pure_wildcard() && (first || self.always_everything);

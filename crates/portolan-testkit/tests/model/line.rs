@@ -1,13 +1,14 @@
 //! A stream between the client and a server, with a judge that listens.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use portolan_core::View;
-use portolan_engine::{Scope, Session, SessionConfig};
+use portolan_engine::{Event, Scope, Session, SessionConfig};
 
 use crate::content::TYPES;
 use crate::judge::{Distrust, Heard, Judge, Rules, Versions};
@@ -51,7 +52,7 @@ impl Line {
         }
         let mut judge = Judge::new(rules, distrust);
         if let Some((_, contents)) = store.1.newest() {
-            judge.published(&contents);
+            judge.published(None, &contents);
         }
         Self {
             view: store.1.open(Waker::from(Arc::clone(&woken))),
@@ -115,9 +116,14 @@ impl Line {
             let contents = store.publication(generation);
             let contents = contents.ok_or("a publication that never was")?;
             let reply = Reply::read(&response, &contents, now)?;
+            // What settles does so before the response is made, the rest is about the response.
+            let events: Vec<_> = iter::from_fn(|| self.session.poll_event()).collect();
+            let settles = |event: &Event| matches!(event, Event::Settled { .. });
+            let (before, after): (Vec<_>, Vec<_>) = events.iter().partition(|e| settles(e));
+            before.into_iter().try_for_each(|e| self.judge.event(e))?;
             let judged = self.judge.response(&reply, generation, &contents);
             judged.map_err(|why| format!("{why}: {reply:?}"))?;
-            self.events()?;
+            after.into_iter().try_for_each(|e| self.judge.event(e))?;
             self.judge.check_bounds()?;
             self.down.push_back(reply.clone());
             return Ok(Some(reply));

@@ -194,7 +194,7 @@ impl World {
             }
         }
         for line in &mut self.lines {
-            line.judge().published(&self.published);
+            line.judge().published(Some(&before), &self.published);
         }
         for store in &mut self.stores {
             store.publish(&before, &self.published, rebuild);

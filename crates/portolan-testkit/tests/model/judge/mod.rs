@@ -177,6 +177,9 @@ impl Judge {
                 generation,
                 rejecting,
             } => {
+                if self.types.iter().any(|ty| !ty.in_flight.is_empty()) {
+                    return Err("it settles before it is answered".to_owned());
+                }
                 let settled = Some((generation.get(), *rejecting));
                 match std::mem::replace(&mut self.settled, settled) == settled {
                     true => Err("it settles twice".to_owned()),

@@ -243,7 +243,10 @@ impl Judge {
         for (number, content) in reply.told() {
             ty.told.insert(number, Told::of(content));
             ty.lapsed.remove(&number);
-            ty.may.remove(&number);
+            // Parts that were made before it was asked for come before the answer.
+            if whole {
+                ty.may.remove(&number);
+            }
             ty.must.remove(&number);
         }
         for number in touched.keys() {

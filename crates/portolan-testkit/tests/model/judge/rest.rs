@@ -9,17 +9,28 @@ use super::{Distrust, Judge, UNREAD};
 use crate::content::{Contents, KINDS, Missing, TYPES, is_referenced, of_type};
 
 impl Judge {
-    /// What is published now; where nothing is said of what is gone, its return is news.
-    pub(crate) fn published(&mut self, contents: &Contents) {
-        for at in (0..TYPES)
-            .filter(|at| !self.tells_removals(*at))
-            .collect::<Vec<_>>()
-        {
+    /// `contents` are published now, in place of `before`.
+    pub(crate) fn published(&mut self, before: Option<&Contents>, contents: &Contents) {
+        for at in 0..TYPES {
+            // A turn may still look at the one before, and find that a name needs no answer.
+            let looked_at = before.into_iter();
+            let needless = looked_at.flat_map(|before| self.needless(at, before));
+            let needless: Vec<_> = needless.collect();
+            let tells_removals = self.tells_removals(at);
             let ty = &mut self.types[at];
-            let told = ty.told.keys().copied();
+            ty.must.retain(|number, _| !needless.contains(number));
+            // Where nothing is said of what is gone, its return is news.
+            let told = ty.told.keys().copied().filter(|_| !tells_removals);
             let gone = told.filter(|number| !contents.contains_key(&(at, *number)));
             ty.lapsed.extend(gone);
         }
+    }
+
+    /// What would need no answer if this were published.
+    fn needless(&self, at: usize, contents: &Contents) -> Vec<usize> {
+        let must = self.types[at].must.iter();
+        let needless = must.filter(|(n, why)| self.needs_no_answer(at, **n, **why, contents));
+        needless.map(|(number, _)| *number).collect()
     }
 
     /// The session has nothing to say now.
