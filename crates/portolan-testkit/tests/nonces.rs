@@ -188,3 +188,23 @@ fn the_number_that_is_remembered_is_configurable() {
     let assumed = |e: &Event| matches!(e, Event::AssumedAccepted { .. });
     assert_eq!(pair.take_events().iter().filter(|e| assumed(e)).count(), 1);
 }
+
+#[test]
+fn what_went_before_a_type_that_starts_afresh_is_answered_is_told() {
+    // C-126
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a").bad()]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    let mut afresh = pair.client.sotw_request(&CLUSTER, ["a"]);
+    afresh.nonce.clear();
+    pair.client.send(afresh);
+    pair.drive();
+    shelf.remove(&CLUSTER, ["a"]);
+    pair.set_window(1);
+    pair.drive();
+    pair.expect(["> CDS [a] v= n=", "< CDS v2 n2 []", "> ACK CDS n2"]);
+}

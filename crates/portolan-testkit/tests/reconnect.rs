@@ -474,3 +474,24 @@ fn c001_c091_c194_nonces_and_names_of_an_old_stream_mean_nothing() {
     told.retain(|event| !matches!(event, Event::Settled { .. }));
     assert_eq!(told.len(), 2, "interest and one acknowledgement");
 }
+
+#[test]
+fn c154_a_wildcard_that_is_subscribed_again_before_its_answer_is_answered_in_full() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let version = fixture::static_cluster("a").build().version().clone();
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.set_window(0);
+    pair.client
+        .resume(&CLUSTER, ["*"], [("a", version.as_str())]);
+    pair.client.subscribe(&CLUSTER, ["*"]);
+    pair.drive();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect([
+        "> CDS +[*] irv[a]",
+        "> CDS +[*]",
+        "< CDS n1 [a]",
+        "> ACK CDS n1",
+    ]);
+}

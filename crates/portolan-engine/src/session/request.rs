@@ -51,11 +51,11 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     let change = state.subscription.apply_sotw(&request.names, legacy);
     let change = change.map_err(|_| invalid(state, "resource_names"))?;
     if fresh {
-        // Who starts over has nothing, and waits for what its resources refer to.
-        state.known = Known::default();
+        // Who starts over is to be told all again, and waits for what its resources refer to.
+        let known = core::mem::take(&mut state.known);
         let wildcard = state.subscription.is_wildcard();
         state.owed.everything(wildcard);
-        state.owed.even_nothing = !request.version.is_empty();
+        state.owed.even_nothing = !request.version.is_empty() || !known.is_nothing();
         let reconnects = first && trusted && state.subscription.is_pure_wildcard();
         if reconnects && !request.version.is_empty() {
             state.owed.unless_at = Some(request.version);
@@ -225,6 +225,8 @@ fn claims(
 /// too (C-167).
 fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
     owe_wildcard(state, change);
+    // What the client brought is no excuse for what it asks for after that.
+    state.owed.unless_claimed &= !change.wildcard_asked;
     for name in &change.removed {
         match state.subscription.is_wildcard() {
             true => state.owed.give_up(name.clone()),

@@ -60,11 +60,12 @@ impl Judge {
         let begins = ty.wants.wildcard && !before.wildcard;
         ty.prune(at);
         if fresh {
+            let had = ty.told.values().any(|told| *told != Told::Gone);
             ty.told.clear();
             ty.must.clear();
             ty.answer_all(names.iter().copied());
             // An empty answer of a partial type would say nothing.
-            let has_something = !ask.version.is_empty() && !names.is_empty();
+            let has_something = (had || !ask.version.is_empty()) && !names.is_empty();
             ty.must_speak = KINDS[at].full_state && (ty.wants.wildcard || has_something);
             let believed = !before.begun && ty.distrust.is_empty() && ty.wants.is_pure_wildcard();
             let claimed = versions.get(&(at, ask.version.clone()));
