@@ -50,11 +50,23 @@ impl Suspects {
     }
 
     pub(crate) fn add(&mut self, touched: Touched) {
+        let touched = self.without_suspects(touched);
         if touched.len() > 0 {
             let cleared = BTreeSet::new();
             self.batches.push_back(Batch { touched, cleared });
             let excess = self.batches.len().saturating_sub(self.max);
             self.batches.drain(..excess);
+        }
+    }
+
+    /// What is suspect already was sent after this, or sending this would have cleared it: it is that response's affair.
+    fn without_suspects(&self, touched: Touched) -> Touched {
+        let mut names = touched.names();
+        let all = names.len();
+        names.retain(|name| !self.contains(name));
+        match names.len() == all {
+            true => touched,
+            false => Touched::Names(names.into_iter().cloned().collect()),
         }
     }
 
@@ -124,6 +136,17 @@ mod tests {
         suspects.add(names(&["c", "d"]));
         assert_eq!(mates(&suspects, "a"), [Name::from("a"), Name::from("b")]);
         assert_eq!(mates(&suspects, "x"), []);
+    }
+
+    #[test]
+    fn a_suspect_is_of_the_batch_that_was_sent_last() {
+        let mut suspects = Suspects::new(64);
+        suspects.add(names(&["b"]));
+        suspects.add(names(&["a", "b"]));
+        assert_eq!(mates(&suspects, "a"), [Name::from("a")]);
+        suspects.add(names(&["a"]));
+        suspects.sent_again(&names(&["a", "b"]));
+        assert!(suspects.is_empty());
     }
 
     #[test]

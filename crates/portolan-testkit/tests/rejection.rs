@@ -285,3 +285,42 @@ fn nor_do_those_that_come_when_a_suspect_went_in_silence() {
     pair.drive();
     pair.expect(["< RDS v4 n4 [other@3]"]);
 }
+
+#[test]
+fn what_went_in_silence_is_of_no_batch() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::route("a", ["d"])]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&ROUTE, ["a", "b"]);
+    pair.drive();
+    shelf.edit(|snapshot| {
+        snapshot.remove(&ROUTE, "a");
+        let put = snapshot.upsert(fixture::route("b", ["d"]).bad().into());
+        put.expect("a name and a type");
+    });
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::route("a", ["d"])]);
+    pair.drive();
+    pair.expect(["< RDS v3 n3 [a]", "> ACK RDS n3"]);
+}
+
+#[test]
+fn rejections_that_cross_are_about_what_each_response_was_the_last_to_hold() {
+    let shelf = Shelf::new();
+    shelf.put(["a", "b"].map(|name| fixture::route(name, ["d"])));
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&ROUTE, ["a", "b"]);
+    pair.drive();
+    shelf.put([fixture::route("b", ["d"]).revision(2)]);
+    pair.drive();
+    for nonce in ["2", "1"] {
+        let error = ErrorDetail::new(13, "no");
+        pair.client.answer(&ROUTE, nonce, Some(error));
+    }
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::route("a", ["d"]).revision(2)]);
+    pair.drive();
+    pair.expect(["< RDS n3 [a@2]"]);
+}

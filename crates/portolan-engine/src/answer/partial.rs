@@ -86,16 +86,16 @@ fn whole(set: &ResourceSet) -> Outcome {
 /// Nothing but changes: what every stream in the same position sends, encoded once for all of them.
 fn only_changes(state: &TypeState, now: &Circumstances<'_>, changes: &Changes) -> Outcome {
     let resources = changes.selection();
-    let removed = match tells_removals(state, now) {
-        true => changes.removals().to_vec(),
-        false => Vec::new(),
+    let (removed, touched) = match tells_removals(state, now) {
+        true => (changes.removals().to_vec(), changes.touched()),
+        false => (Vec::new(), Touched::Selected(resources.clone())),
     };
     let answer = Answer {
         fresh: resources.clone(),
         resources,
         bodyless: Vec::new(),
         removed,
-        touched: changes.touched(),
+        touched,
         reason: Reason::Changed,
     };
     Outcome {
