@@ -10,13 +10,14 @@ mod rest;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_core::TypeUrl;
 use portolan_engine::{Event, Variant};
 
 use self::told::Type;
-use crate::content::{Content, KINDS, TYPES, number, of_type};
+use crate::content::{Content, Contents, KINDS, TYPES, number, of_type};
 use crate::store::Store;
 
 /// What an earlier answer that held everything held, by type and version.
@@ -46,6 +47,8 @@ pub(crate) struct Judge {
     /// The newest that it may be taken to have read, by what it asks for.
     read_at_most: u64,
     last: Option<Last>,
+    /// The publication that the responses since the last silence were made from.
+    turn: Option<Arc<Contents>>,
     /// Whether the session takes the rejection that it hears for one of an answer before the newest.
     overtaken: Option<bool>,
     settled: Option<(u64, bool)>,
@@ -134,6 +137,7 @@ impl Judge {
             read: 0,
             read_at_most: 0,
             last: None,
+            turn: None,
             overtaken: None,
             settled: None,
         }

@@ -1,6 +1,7 @@
 //! Whether there was a reason for a response.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use portolan_engine::Variant;
 
@@ -14,9 +15,10 @@ impl Judge {
         &mut self,
         reply: &Reply,
         generation: u64,
-        contents: &Contents,
+        contents: &Arc<Contents>,
     ) -> Result<(), String> {
         let at = reply.at;
+        self.turn = Some(Arc::clone(contents));
         if reply.nonce <= std::mem::replace(&mut self.newest, reply.nonce) {
             return Err("nonces grow (C-090)".to_owned());
         }
@@ -85,7 +87,8 @@ impl Judge {
             return Err("the client has this version (C-086)".to_owned());
         }
         let exists = |number: &usize| contents.contains_key(&(at, *number));
-        let owed = ty.may_all || ty.must_speak || ty.may.iter().any(exists);
+        let asked = |number: &usize| exists(number) || changed.contains(number);
+        let owed = ty.may_all || ty.must_speak || ty.may.iter().any(asked);
         if !owed && (changed.is_empty() || !reply.changed) {
             return Err("the same again".to_owned());
         }
