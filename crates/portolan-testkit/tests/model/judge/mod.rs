@@ -47,8 +47,8 @@ pub(crate) struct Judge {
     /// The newest that it may be taken to have read, by what it asks for.
     read_at_most: u64,
     last: Option<Last>,
-    /// The publication that the responses since the last silence were made from.
-    turn: Option<Arc<Contents>>,
+    /// The publications that the responses since the last silence were made from.
+    turns: Vec<Arc<Contents>>,
     /// Whether the session takes the rejection that it hears for one of an answer before the newest.
     overtaken: Option<bool>,
     settled: Option<(u64, bool)>,
@@ -137,7 +137,7 @@ impl Judge {
             read: 0,
             read_at_most: 0,
             last: None,
-            turn: None,
+            turns: Vec::new(),
             overtaken: None,
             settled: None,
         }

@@ -18,7 +18,7 @@ impl Judge {
         contents: &Arc<Contents>,
     ) -> Result<(), String> {
         let at = reply.at;
-        self.turn = Some(Arc::clone(contents));
+        self.turns.push(Arc::clone(contents));
         if reply.nonce <= std::mem::replace(&mut self.newest, reply.nonce) {
             return Err("nonces grow (C-090)".to_owned());
         }

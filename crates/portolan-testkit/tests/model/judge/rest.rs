@@ -71,7 +71,7 @@ impl Judge {
             waits |= !independent;
             complete = false;
         }
-        self.turn = None;
+        self.turns.clear();
         self.check_settled(complete, generation, contents)
     }
 
@@ -94,7 +94,7 @@ impl Judge {
             return Err(format!("{url}: a request is not answered"));
         }
         for (number, why) in &ty.must {
-            let looked_at = self.turn.iter().map(|turn| &**turn);
+            let looked_at = self.turns.iter().map(|turn| &**turn);
             let mut looked_at = looked_at.chain([contents]);
             if !looked_at.any(|seen| self.needs_no_answer(at, *number, *why, seen)) {
                 return Err(format!("{url} {number} is not answered: {why:?}"));
