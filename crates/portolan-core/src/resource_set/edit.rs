@@ -65,19 +65,19 @@ impl ResourceSet {
         if changes.is_empty() {
             return self.clone();
         }
-        let mut sum = self.sum();
+        let mut totals = self.0.totals;
         for (name, new) in &changes {
             if let Some(old) = self.get(name) {
-                sum = sum.wrapping_sub(old.element());
+                totals.take_out(old);
             }
             if let Some(new) = new {
-                sum = sum.wrapping_add(new.element());
+                totals.put_in(new);
             }
         }
         // What is known of the difference now need not be searched for in all chunks by the first stream that asks. From
         // nothing it would be everything, which is rarely asked.
         let diff = (!self.is_empty()).then(|| Diff::made_by(&changes, self));
-        let changed = Self::from_chunks(rebuild(self.chunks(), changes), sum);
+        let changed = Self::from_chunks(rebuild(self.chunks(), changes), totals);
         if let Some(diff) = diff {
             changed.remember(self, diff);
         }
@@ -85,12 +85,25 @@ impl ResourceSet {
     }
 }
 
-/// The chunks after `changes`. Untouched chunks are kept as they are.
+/// The chunks after `changes`. Untouched chunks are kept as they are, and those between two changes are not looked at.
 fn rebuild(chunks: &[Arc<Chunk>], changes: Changes) -> Vec<Arc<Chunk>> {
     let mut out = Vec::with_capacity(chunks.len() + changes.len() / FILL + 1);
     let mut pending = Vec::new();
     let mut changes = changes.into_iter().peekable();
-    for (at, chunk) in chunks.iter().enumerate() {
+    let mut at = 0;
+    while at < chunks.len() {
+        if pending.is_empty() || pending.len() >= SPARSE {
+            let next = match changes.peek() {
+                Some((name, _)) => at + place(&chunks[at..], name),
+                None => chunks.len(),
+            };
+            if next > at {
+                flush(&mut pending, &mut out);
+                out.extend_from_slice(&chunks[at..next]);
+                at = next;
+                continue;
+            }
+        }
         let next_first = chunks.get(at + 1).map(|next| next.first());
         let mut here = Vec::new();
         while let Some(change) =
@@ -98,19 +111,21 @@ fn rebuild(chunks: &[Arc<Chunk>], changes: Changes) -> Vec<Arc<Chunk>> {
         {
             here.push(change);
         }
-        if here.is_empty() && (pending.is_empty() || pending.len() >= SPARSE) {
-            flush(&mut pending, &mut out);
-            out.push(Arc::clone(chunk));
-            continue;
-        }
         if pending.len() >= SPARSE {
             flush(&mut pending, &mut out);
         }
-        merge(chunk.resources(), here, &mut pending);
+        merge(chunks[at].resources(), here, &mut pending);
+        at += 1;
     }
     pending.extend(changes.filter_map(|(_, resource)| resource));
     flush(&mut pending, &mut out);
     out
+}
+
+/// Which of these chunks a name belongs into: the last one that starts at or before it, or else the first.
+fn place(chunks: &[Arc<Chunk>], name: &Name) -> usize {
+    let after = chunks.partition_point(|chunk| chunk.first() <= name);
+    after.saturating_sub(1)
 }
 
 /// Appends `held` with `changes` applied; both are sorted by name.

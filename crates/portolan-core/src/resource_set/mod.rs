@@ -57,11 +57,31 @@ pub struct ResourceSet(Arc<Inner>);
 struct Inner {
     id: ValueId,
     chunks: Box<[Arc<Chunk>]>,
+    totals: Totals,
+    version: Version,
+    memo: Mutex<Memo>,
+}
+
+/// What a set says of all its resources without looking at them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Totals {
     len: usize,
     on_demand: usize,
     sum: u128,
-    version: Version,
-    memo: Mutex<Memo>,
+}
+
+impl Totals {
+    fn put_in(&mut self, resource: &Resource) {
+        self.len += 1;
+        self.on_demand += usize::from(resource.on_demand());
+        self.sum = self.sum.wrapping_add(resource.element());
+    }
+
+    fn take_out(&mut self, resource: &Resource) {
+        self.len -= 1;
+        self.on_demand -= usize::from(resource.on_demand());
+        self.sum = self.sum.wrapping_sub(resource.element());
+    }
 }
 
 impl ResourceSet {
@@ -69,19 +89,17 @@ impl ResourceSet {
     #[must_use]
     pub fn empty() -> Self {
         static EMPTY: LazyLock<ResourceSet> =
-            LazyLock::new(|| ResourceSet::from_chunks(Vec::new(), 0));
+            LazyLock::new(|| ResourceSet::from_chunks(Vec::new(), Totals::default()));
         EMPTY.clone()
     }
 
-    fn from_chunks(chunks: Vec<Arc<Chunk>>, sum: u128) -> Self {
-        let len = chunks.iter().map(|c| c.resources().len()).sum();
-        let on_demand = chunks.iter().map(|c| c.on_demand()).sum();
+    /// A set of these chunks, of which these are the totals: they follow from what changed, and are not counted anew.
+    fn from_chunks(chunks: Vec<Arc<Chunk>>, totals: Totals) -> Self {
+        let Totals { len, sum, .. } = totals;
         Self(Arc::new(Inner {
             id: ValueId::next(),
             chunks: chunks.into_boxed_slice(),
-            len,
-            on_demand,
-            sum,
+            totals,
             version: Version::from(format!("{sum:032x}-{len}")),
             memo: Mutex::default(),
         }))
@@ -109,19 +127,19 @@ impl ResourceSet {
     /// Number of resources.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len
+        self.0.totals.len
     }
 
     /// Whether there are no resources.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.len == 0
+        self.0.totals.len == 0
     }
 
     /// Number of resources that a wildcard covers: all that are not on demand.
     #[must_use]
     pub fn wildcard_len(&self) -> usize {
-        self.0.len - self.0.on_demand
+        self.0.totals.len - self.0.totals.on_demand
     }
 
     /// The resource of that name.
@@ -162,10 +180,6 @@ impl ResourceSet {
             .chunks
             .partition_point(|c| c.first().as_str() <= name);
         after.checked_sub(1).map(|at| &*self.0.chunks[at])
-    }
-
-    fn sum(&self) -> u128 {
-        self.0.sum
     }
 
     fn chunks(&self) -> &[Arc<Chunk>] {

@@ -135,6 +135,34 @@ fn a_change_touches_one_chunk_and_shares_the_others() {
 }
 
 #[test]
+fn what_a_wildcard_covers_is_counted_through_all_changes() {
+    let with = |name: &str, on_demand: bool| {
+        let resource = Resource::builder(CLUSTER, name, vec![1]).on_demand(on_demand);
+        resource.build().unwrap()
+    };
+    let mut set = numbered(300);
+    for (name, on_demand) in [
+        ("r-000001", Some(true)),
+        ("r-000299", Some(true)),
+        ("s", Some(true)),
+        ("t", Some(false)),
+        ("r-000001", Some(false)),
+        ("r-000299", None),
+        ("r-000150", None),
+    ] {
+        let mut edit = set.edit();
+        match on_demand {
+            Some(on_demand) => edit.upsert(with(name, on_demand)),
+            None => edit.remove(name),
+        };
+        set = edit.finish();
+        assert_eq!(set.len(), set.iter().count());
+        let covered = set.iter().filter(|r| !r.on_demand()).count();
+        assert_eq!(set.wildcard_len(), covered, "after {name}");
+    }
+}
+
+#[test]
 fn replacing_all_by_equal_content_gives_the_same_value() {
     let set = numbered(1_000);
     let same = set.iter().map(|r| (r.name().clone(), r.clone())).collect();
