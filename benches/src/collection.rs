@@ -103,11 +103,11 @@ impl Collection {
     }
 }
 
-fn name(index: usize) -> String {
+pub(crate) fn name(index: usize) -> String {
     format!("outbound|8080||service-{index:06}.default.svc.cluster.local")
 }
 
-fn resource(url: &TypeUrl, index: usize, revision: u32) -> ResourceBuilder {
+pub(crate) fn resource(url: &TypeUrl, index: usize, revision: u32) -> ResourceBuilder {
     let mut body = format!("revision {revision} of {index}").into_bytes();
     body.resize(BODY, b' ');
     Resource::builder(url.clone(), name(index), body)

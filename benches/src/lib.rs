@@ -4,8 +4,10 @@
 
 mod client;
 mod collection;
+mod linear;
 mod stream;
 
 pub use client::{Client, Wants};
 pub use collection::Collection;
+pub use linear::Linear;
 pub use stream::Stream;

@@ -3,8 +3,21 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
+use portolan_core::Announced;
+
 use crate::contain::contain;
 use crate::lock::lock;
+
+/// How many streams of one audience are woken before it is another's turn, and before its lock is given up: some
+/// microseconds.
+const SLICE: usize = 64;
+
+/// Streams that hear of the same publications.
+pub(crate) trait Audience {
+    /// Moves the wakers of at most `limit` streams that have something to hear of into `wakers`, and says whether
+    /// there are more. The audience then belongs back into the announcer's line; otherwise it has left it.
+    fn take_outdated(&self, limit: usize, wakers: &mut Vec<Arc<Waker>>) -> bool;
+}
 
 /// The line of those whose streams have to be woken, and the announcers that wait for it to fill.
 ///
@@ -38,13 +51,19 @@ impl<T> Announcer<T> {
         inner.waiting.push(waker);
     }
 
+    /// Appends to the line, and has an announcer come.
+    pub(crate) fn enqueue(&self, item: Arc<T>) {
+        self.push(item);
+        self.rouse();
+    }
+
     /// Appends to the line.
-    pub(crate) fn push(&self, item: Arc<T>) {
+    fn push(&self, item: Arc<T>) {
         lock(&self.0).line.push_back(item);
     }
 
     /// Takes the first of the line.
-    pub(crate) fn pop(&self) -> Option<Arc<T>> {
+    fn pop(&self) -> Option<Arc<T>> {
         lock(&self.0).line.pop_front()
     }
 
@@ -61,15 +80,42 @@ impl<T> Announcer<T> {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         lock(&self.0).line.is_empty()
     }
 
     /// Wakes the registered announcers and forgets them.
-    pub(crate) fn rouse(&self) {
+    fn rouse(&self) {
         let waiting = mem::take(&mut lock(&self.0).waiting);
         for waker in waiting {
             contain(|| waker.wake());
         }
+    }
+}
+
+impl<T: Audience> Announcer<T> {
+    /// Wakes at most `budget` of the streams of those in line.
+    pub(crate) fn announce(&self, budget: usize) -> Announced {
+        let mut wakers = Vec::new();
+        let mut left = budget;
+        while left > 0 {
+            let Some(item) = self.pop() else {
+                return Announced::All;
+            };
+            if item.take_outdated(SLICE.min(left), &mut wakers) {
+                self.push(item);
+            }
+            // One that has nobody left to wake costs its visit.
+            left = left.saturating_sub(wakers.len().max(1));
+            for waker in wakers.drain(..) {
+                contain(move || waker.wake_by_ref());
+            }
+        }
+        if self.is_empty() {
+            return Announced::All;
+        }
+        // Should this announcer not come back, another one does.
+        self.rouse();
+        Announced::More
     }
 }

@@ -1,8 +1,12 @@
 //! The caches of the Portolan xDS control plane.
 //!
-//! A cache stands between a publisher and a server. The publisher writes whole snapshots, one per group of nodes; the
-//! server opens a view per stream, and loads from it when it can send. Here this is [`SnapshotCache`], split into a
-//! [writer](SnapshotCacheWriter) and a [reader](SnapshotCacheReader) that know nothing of each other.
+//! A cache stands between a publisher and a server. The publisher writes; the server opens a view per stream, and loads
+//! from it when it can send. A cache is split into a writer and a reader that know nothing of each other.
+//!
+//! | cache | what is written | who is served it |
+//! |---|---|---|
+//! | [`SnapshotCache`] | whole snapshots of all types | each group of nodes its own |
+//! | [`LinearCache`] | resources of one type, one by one or in batches | all nodes the same |
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,26 +36,34 @@
 //!
 //! # Publishing costs the same however many streams there are
 //!
-//! [`set`](SnapshotCacheWriter::set) puts a pointer in place and queues the group once. Waking streams is the work of
-//! the server's announcer ([`Source::announce`](portolan_core::Source::announce)), which does it in slices. A stream
+//! [`set`](SnapshotCacheWriter::set) puts a pointer in place and queues the group once;
+//! [`upsert`](LinearCacheWriter::upsert) queues the name that changed, if anybody wants it. Waking streams is the work
+//! of the server's announcer ([`Source::announce`](portolan_core::Source::announce)), which does it in slices. A stream
 //! that was woken is not woken again before it loads, and what it then loads is the newest publication: a slow client
 //! costs its publisher nothing and skips what it was too late for.
 //!
 //! # No lock is held while other code runs
 //!
-//! Wakers, observers, delivery sinks, node hashes and the closures of [`update`](SnapshotCacheWriter::update) run
-//! outside all locks, and may call the cache. The one exception is a group key's own `Hash`, `Eq` and `Clone`. An
-//! observer, sink or waker that panics is contained: neither the publisher nor another stream notices.
+//! Wakers, observers, delivery sinks, node hashes and the closures of [`update`](SnapshotCacheWriter::update) and
+//! [`batch`](LinearCacheWriter::batch) run outside all locks, and may call the cache. The one exception is a group
+//! key's own `Hash`, `Eq` and `Clone`. An observer, sink or waker that panics is contained: neither the publisher nor
+//! another stream notices.
 //!
 //! # What this crate does not do
 //!
-//! It knows no nonces, ACKs or subscriptions, and compares no resources: what a client is sent is the protocol
-//! engine's business. It does not close streams, persist anything, debounce, judge a snapshot, or choose between
+//! It knows no nonces and no ACKs, and compares no resources with what a client has: what a client is sent is the
+//! protocol engine's business. It does not close streams, persist anything, debounce, judge a snapshot, or choose between
 //! snapshots for one node. It has no threads, no clocks and no async runtime.
 
 mod announcer;
 mod contain;
+mod ledger;
+mod linear_cache;
 mod lock;
+mod sleepers;
 mod snapshot_cache;
+#[cfg(test)]
+mod wakes;
 
+pub use linear_cache::{LinearCache, LinearCacheReader, LinearCacheWriter, LinearEdit};
 pub use snapshot_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};

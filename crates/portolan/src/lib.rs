@@ -10,10 +10,28 @@
 //! | [`core`] | the vocabulary: resources, snapshots, nodes, and the traits between the parts |
 //! | [`resources`] | Envoy's messages as resources; builders for the usual ones |
 //! | [`translator`] | from your model to published snapshots, and to who accepted them: debounced, incremental where you like, guarded, last good kept |
-//! | [`cache`] | a snapshot per group of nodes |
+//! | [`cache`] | a snapshot per group of nodes; one large type whose resources change one by one |
 //! | [`server`] | the gRPC services, callbacks, admission, shutdown |
 //! | [`engine`] | the protocol itself, without I/O |
 //! | [`types`] | the generated messages and gRPC stubs |
+//!
+//! A large collection that changes one resource at a time, endpoints for instance, needs no translator: write each
+//! change to a [`LinearCache`](cache::LinearCache), and serve it.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use portolan::cache::LinearCache;
+//! use portolan::prelude::*;
+//!
+//! let (writer, reader) = LinearCache::new(well_known::ENDPOINT).split();
+//! let xds = XdsServer::builder(Arc::new(reader)).build();
+//!
+//! writer.replace_all([build::assignment("web", ["10.0.0.1:80".parse()?]).to_resource()])?;
+//! writer.upsert(build::assignment("web", ["10.0.0.2:80".parse()?]).to_resource())?;
+//! # drop(xds);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! The [`prelude`] has what most programs use.
 //!

@@ -95,6 +95,30 @@ fn incremental_translator() {
 }
 
 #[test]
+fn linear_endpoints() {
+    let program = Program::start(env!("CARGO_BIN_EXE_linear_endpoints"), [""; 0]);
+    // Whatever else is pushed comes in between.
+    assert_eq!(
+        program.finish(),
+        [
+            "100000 clusters have endpoints",
+            "  cart is sent [blue-7 green-7], gone []",
+            "  search is sent [blue-42], gone []",
+            "blue-1: publication 2",
+            "blue-7: publication 3",
+            "  cart is sent [blue-7], gone []",
+            "blue-42: publication 4",
+            "  search is sent [blue-42], gone []",
+            "a batch: publication 5",
+            "  cart is sent [blue-7 green-7], gone []",
+            "blue-42, gone,: publication 6",
+            "  search is sent [], gone [blue-42]",
+            "green-7 again: no news",
+        ]
+    );
+}
+
+#[test]
 fn wait_for_acks() {
     shows(
         env!("CARGO_BIN_EXE_wait_for_acks"),

@@ -2,6 +2,7 @@
 //! them; `docs/known-faults.md` lists all.
 
 mod coming_and_going;
+mod observing;
 mod plane;
 mod publishing;
 mod stalling;

@@ -8,7 +8,7 @@ mod shapes;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use portolan_benches::Collection;
+use portolan_benches::{Collection, Linear};
 
 fn main() -> ExitCode {
     let size = std::env::args().nth(1).and_then(|size| size.parse().ok());
@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     for shape in shapes::SHAPES {
         shape.run(&mut collection);
     }
+    shapes::linear(&mut Linear::new(size));
     ExitCode::SUCCESS
 }
 

@@ -1,6 +1,6 @@
 //! The shapes of streams, and what is done on each.
 
-use portolan_benches::{Client, Collection, Stream, Wants};
+use portolan_benches::{Client, Collection, Linear, Stream, Wants};
 use portolan_core::TypeUrl;
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
 use portolan_engine::Variant;
@@ -79,9 +79,24 @@ pub(crate) const SHAPES: &[Shape] = &[
 pub(crate) fn publication(collection: &mut Collection) {
     let middle = collection.size() / 2;
     collection.change(&CLUSTER, [middle]);
-    count("publication of one change", Growth::Chunks, || {
+    count("publication of one change", Growth::Flat, || {
         collection.change(&CLUSTER, [middle]);
     });
+}
+
+/// One change in a linear cache, for which ten of a thousand streams are woken.
+pub(crate) fn linear(linear: &mut Linear) {
+    linear.change();
+    let _ = linear.announce();
+    linear.look();
+    count("linear cache: upsert", Growth::Flat, || linear.change());
+    let announce = || linear.announce();
+    count(
+        "linear cache: wake-up of ten streams",
+        Growth::Flat,
+        announce,
+    );
+    assert_eq!(linear.look(), 10, "streams were woken");
 }
 
 impl Shape {

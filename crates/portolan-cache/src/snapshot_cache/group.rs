@@ -1,14 +1,15 @@
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
 use portolan_core::{Generation, Node, Publication, ViewId};
 
-use super::ledger::Ledger;
 use super::lifecycle::{Event, Lifecycle};
+use crate::announcer::Audience;
+use crate::ledger::Ledger;
 use crate::lock::lock;
+use crate::sleepers::Sleepers;
 
 /// One group of nodes: what it was given, and its streams.
 ///
@@ -24,12 +25,8 @@ pub(super) struct Group<K> {
 struct State {
     ledger: Ledger,
     streams: usize,
-    /// The streams that were not woken since they last loaded, by what was newest then. A stream that is missing was
-    /// woken and will load.
-    ///
-    /// Ordered, so that those with something to hear of come first; and a stream that saw the newest publication is
-    /// always here, since only those before it are taken out.
-    unwoken: BTreeMap<(Generation, ViewId), Arc<Waker>>,
+    /// A stream that saw the newest publication is always here, since only those before it are taken out.
+    sleepers: Sleepers,
     /// Whether the group is in the announcer's line, or about to be put there.
     queued: bool,
     lifecycle: Lifecycle,
@@ -126,7 +123,7 @@ impl<K> Group<K> {
             seen: Cell::new(state.ledger.last()),
             waker: Arc::clone(waker),
         };
-        state.unwoken.insert(place.key(), Arc::clone(waker));
+        state.sleepers.insert(place.key(), Arc::clone(waker));
         if let (1, Some(node)) = (state.streams, node) {
             state.lifecycle.begin(Arc::clone(node));
         }
@@ -136,7 +133,7 @@ impl<K> Group<K> {
     /// Takes a stream out.
     pub(super) fn leave(&self, place: &Place) {
         let mut state = self.state();
-        state.unwoken.remove(&place.key());
+        state.sleepers.remove(place.key());
         state.streams -= 1;
         let ended = (state.streams == 0).then(|| state.lifecycle.end());
         drop(state);
@@ -149,25 +146,11 @@ impl<K> Group<K> {
         let mut state = self.state();
         let last = state.ledger.last();
         if place.seen.get() != last {
-            state.unwoken.remove(&place.key());
+            state.sleepers.remove(place.key());
             place.seen.set(last);
-            state.unwoken.insert(place.key(), Arc::clone(&place.waker));
+            state.sleepers.insert(place.key(), Arc::clone(&place.waker));
         }
         state.ledger.publication().cloned()
-    }
-
-    /// Moves the wakers of at most `limit` streams that have something to hear of into `wakers`, and says whether
-    /// there are more. The group then belongs back into the announcer's line; otherwise it has left it.
-    pub(super) fn take_outdated(&self, limit: usize, wakers: &mut Vec<Arc<Waker>>) -> bool {
-        let mut state = self.state();
-        for _ in 0..limit {
-            if !state.has_outdated() {
-                break;
-            }
-            wakers.extend(state.unwoken.pop_first().map(|(_, waker)| waker));
-        }
-        state.queued = state.has_outdated();
-        state.queued
     }
 
     /// See [`Lifecycle::claim`].
@@ -196,11 +179,25 @@ impl<K> Group<K> {
     }
 }
 
+impl<K> Audience for Group<K> {
+    fn take_outdated(&self, limit: usize, wakers: &mut Vec<Arc<Waker>>) -> bool {
+        let mut state = self.state();
+        for _ in 0..limit {
+            if !state.has_outdated() {
+                break;
+            }
+            let last = state.ledger.last();
+            wakers.extend(state.sleepers.pop_before(last));
+        }
+        state.queued = state.has_outdated();
+        state.queued
+    }
+}
+
 impl State {
     /// Whether a stream has to be woken. There is nothing to hear of a group without data.
     fn has_outdated(&self) -> bool {
-        let behind = |(&(seen, _), _): (&(Generation, ViewId), _)| seen < self.ledger.last();
-        self.ledger.publication().is_some() && self.unwoken.first_key_value().is_some_and(behind)
+        self.ledger.publication().is_some() && self.sleepers.has_before(self.ledger.last())
     }
 }
 

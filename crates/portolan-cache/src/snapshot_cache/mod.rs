@@ -2,7 +2,6 @@
 
 mod group;
 mod groups;
-mod ledger;
 mod lifecycle;
 mod reader;
 mod store;

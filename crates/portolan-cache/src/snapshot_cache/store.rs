@@ -9,15 +9,11 @@ use portolan_core::{
 
 use super::group::{Group, Place};
 use super::groups::Groups;
-use super::ledger::Ledger;
 use super::lifecycle::Event;
 use super::view::GroupView;
 use crate::announcer::Announcer;
 use crate::contain::contain;
-
-/// How many streams of one group are woken before it is another's turn, and before its lock is given up: some
-/// microseconds.
-const SLICE: usize = 64;
+use crate::ledger::Ledger;
 
 /// What the handles of a cache share.
 #[derive(Debug)]
@@ -132,27 +128,7 @@ impl<K: GroupKey> Store<K> {
     }
 
     pub(super) fn announce(&self, budget: usize) -> Announced {
-        let mut wakers = Vec::new();
-        let mut left = budget;
-        while left > 0 {
-            let Some(group) = self.announcer.pop() else {
-                return Announced::All;
-            };
-            if group.take_outdated(SLICE.min(left), &mut wakers) {
-                self.announcer.push(group);
-            }
-            // A group that has nobody left to wake costs its visit.
-            left = left.saturating_sub(wakers.len().max(1));
-            for waker in wakers.drain(..) {
-                contain(move || waker.wake_by_ref());
-            }
-        }
-        if self.announcer.is_empty() {
-            return Announced::All;
-        }
-        // Should this announcer not come back, another one does.
-        self.announcer.rouse();
-        Announced::More
+        self.announcer.announce(budget)
     }
 
     /// Enters a snapshot into the ledger `seen`; `None` if that is no longer the newest.
@@ -161,8 +137,7 @@ impl<K: GroupKey> Store<K> {
         if let Some(next) = next
             && group.replace(seen, next)?
         {
-            self.announcer.push(Arc::clone(group));
-            self.announcer.rouse();
+            self.announcer.enqueue(Arc::clone(group));
         }
         Some(published)
     }

@@ -1,8 +1,9 @@
 use std::fmt;
 
+use portolan_core::TypeUrl;
 use portolan_engine::Variant;
 
-use super::step::Step;
+use super::step::{Edit, Step};
 use super::text::Line;
 
 /// A rule of the protocol as a conversation: what is published and said, and what must be said in return.
@@ -194,5 +195,14 @@ impl Script {
         });
         let first = urls.next()?;
         urls.all(|url| url == first).then_some(first)
+    }
+
+    /// Whether nothing of another type is put into a publication.
+    pub(super) fn publishes_only(&self, type_url: &TypeUrl) -> bool {
+        let edits = self.steps.iter().filter_map(|(_, step)| match step {
+            Step::Edit(edit) => Some(edit),
+            _ => None,
+        });
+        edits.flat_map(Edit::types).all(|url| url == *type_url)
     }
 }

@@ -197,6 +197,14 @@ impl Run {
         &self.case
     }
 
+    /// The type that it is about, if all that is published and asked for is of one: what a source of one type can be
+    /// run on.
+    #[must_use]
+    pub fn only_type(&self) -> Option<TypeUrl> {
+        let only = self.script().only_type().map(TypeUrl::from)?;
+        self.script().publishes_only(&only).then_some(only)
+    }
+
     /// What it needs of a server.
     #[must_use]
     pub fn plan(&self) -> Plan {

@@ -48,6 +48,19 @@ pub(super) enum Edit {
     Label(TypeUrl, String),
 }
 
+impl Edit {
+    /// The types of what it puts in, takes out or labels.
+    pub(super) fn types(&self) -> Vec<TypeUrl> {
+        match self {
+            Self::Put(fixtures) => {
+                let resources = fixtures.iter().cloned().map(Fixture::build);
+                resources.map(|r| r.type_url().clone()).collect()
+            }
+            Self::Remove(type_url, _) | Self::Label(type_url, _) => vec![type_url.clone()],
+        }
+    }
+}
+
 /// A request as it is written: what it leaves out is as the protocol's client has it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ask {

@@ -3,8 +3,11 @@
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use portolan_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
-use portolan_core::{NodeId, Snapshot};
+use portolan_cache::{
+    LinearCache, LinearCacheReader, LinearCacheWriter, SnapshotCache, SnapshotCacheReader,
+    SnapshotCacheWriter,
+};
+use portolan_core::{NodeId, Resource, ResourceBuilder, Snapshot, TypeUrl};
 use portolan_testkit::Shelf;
 use portolan_testkit::conformance::{self, NODE, Run, Subject};
 
@@ -13,12 +16,20 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for run in conformance::runs(conformance::cases()) {
         trials.push(trial("shelf", run.clone(), OfShelf::default));
+        if let Some(url) = run.only_type() {
+            let make = move || OfLinearCache::new(&url);
+            trials.push(trial("linear_cache", run.clone(), make));
+        }
         trials.push(trial("snapshot_cache", run, OfSnapshotCache::new));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn trial<S: Subject + 'static>(source: &str, run: Run, make: fn() -> S) -> Trial {
+fn trial<S: Subject + 'static>(
+    source: &str,
+    run: Run,
+    make: impl Fn() -> S + Send + 'static,
+) -> Trial {
     let name = format!("{source}::{run}");
     Trial::test(name, move || run.simulate(&make).map_err(Failed::from))
 }
@@ -68,4 +79,45 @@ impl Subject for OfSnapshotCache {
     fn unpublish(&self) {
         self.writer.clear(&NODE.to_owned());
     }
+}
+
+/// Serves one type, so it is run on the cases that are about one.
+struct OfLinearCache {
+    writer: LinearCacheWriter,
+    reader: LinearCacheReader,
+}
+
+impl OfLinearCache {
+    fn new(type_url: &TypeUrl) -> Self {
+        let (writer, reader) = LinearCache::new(type_url.clone()).split();
+        Self { writer, reader }
+    }
+}
+
+impl Subject for OfLinearCache {
+    type Source = LinearCacheReader;
+
+    fn source(&self) -> Self::Source {
+        self.reader.clone()
+    }
+
+    fn publish(&self, snapshot: Snapshot) {
+        let url = self.writer.type_url();
+        let set = snapshot.set(url).expect("a case speaks for all types");
+        let shown = snapshot.version_info(url);
+        if shown != *set.version() {
+            self.writer.label(shown);
+        }
+        let replaced = self.writer.replace_all(set.iter().map(builder));
+        let _ = replaced.expect("what was published elsewhere can be published here");
+    }
+
+    fn unpublish(&self) {
+        self.writer.clear();
+    }
+}
+
+fn builder(resource: &Resource) -> ResourceBuilder {
+    let (url, name) = (resource.type_url().clone(), resource.name().clone());
+    Resource::builder(url, name, resource.body()).on_demand(resource.on_demand())
 }

@@ -9,4 +9,5 @@ mod bed;
 mod cache;
 mod clients;
 mod delta;
+mod linear;
 mod sotw;

@@ -6,8 +6,7 @@ mod stress;
 mod waking;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 
 use portolan_core::well_known::CLUSTER;
 use portolan_core::{
@@ -15,6 +14,7 @@ use portolan_core::{
 };
 
 use super::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
+use crate::wakes::Wakes;
 
 type Writer = SnapshotCacheWriter<String>;
 type Reader = SnapshotCacheReader<NodeId>;
@@ -53,25 +53,6 @@ fn body(snapshot: &Snapshot) -> String {
 fn names(snapshot: &Snapshot) -> Vec<Name> {
     let clusters = snapshot.set(&CLUSTER).into_iter().flat_map(|s| s.iter());
     clusters.map(|r| r.name().clone()).collect()
-}
-
-#[derive(Debug, Default)]
-struct Wakes(AtomicUsize);
-
-impl Wakes {
-    fn count(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
-}
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
 }
 
 /// A stream that counts how often it was woken.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Wake;
 use std::thread;
 
 use portolan_core::{GroupObserver, ResourceError};

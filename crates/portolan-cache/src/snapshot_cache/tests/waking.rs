@@ -1,3 +1,5 @@
+use std::task::Wake;
+
 use super::*;
 
 #[test]

@@ -2,31 +2,31 @@ use std::sync::Arc;
 
 use portolan_core::{Generation, Publication, Published, Resource, Snapshot};
 
-/// What a group was given, and the number of its newest publication, which outlives the data.
+/// What a group, or a whole cache, was given, and the number of its newest publication, which outlives the data.
 ///
 /// A value. A writer takes a copy, prepares what comes next without a lock, and puts it in place if the copy is still
 /// the newest; so no writer waits for another's preparations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     publication: Option<Arc<Publication>>,
     last: Generation,
 }
 
 impl Ledger {
     /// Nothing given yet; publications are numbered from after `last`.
-    pub(super) fn starting_after(last: Generation) -> Self {
+    pub(crate) fn starting_after(last: Generation) -> Self {
         Self {
             publication: None,
             last,
         }
     }
 
-    pub(super) fn publication(&self) -> Option<&Arc<Publication>> {
+    pub(crate) fn publication(&self) -> Option<&Arc<Publication>> {
         self.publication.as_ref()
     }
 
     /// The number of the newest publication, also when its data was cleared.
-    pub(super) fn last(&self) -> Generation {
+    pub(crate) fn last(&self) -> Generation {
         self.last
     }
 
@@ -34,7 +34,7 @@ impl Ledger {
     ///
     /// Content alone makes a publication. A label or a time to live that differs is stored under the same number,
     /// for whoever loads next. Costs O(types); O(resources) for equal content that is not the same value.
-    pub(super) fn enter(&self, snapshot: Snapshot) -> (Option<Self>, Published) {
+    pub(crate) fn enter(&self, snapshot: Snapshot) -> (Option<Self>, Published) {
         let publication = match self.publication() {
             Some(held) if held.snapshot().same_content(&snapshot) => {
                 let unchanged = Published::Unchanged(held.generation());
@@ -56,7 +56,7 @@ impl Ledger {
     }
 
     /// Whether nothing was given or cleared between the two.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         let same_publication = match (self.publication(), other.publication()) {
             (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
             (None, None) => true,

@@ -1,0 +1,65 @@
+use std::collections::BTreeMap;
+
+use portolan_core::{Name, Resource, ResourceBuilder, ResourceError, ResourceSet, TypeUrl};
+
+/// Changes to the resources of a [`LinearCache`](super::LinearCache), published together; see
+/// [`LinearCacheWriter::batch`](super::LinearCacheWriter::batch). Of several to one name the last counts.
+#[derive(Debug)]
+pub struct LinearEdit {
+    type_url: TypeUrl,
+    held: ResourceSet,
+    changes: BTreeMap<Name, Option<Resource>>,
+}
+
+impl LinearEdit {
+    pub(super) fn new(type_url: TypeUrl, held: ResourceSet) -> Self {
+        Self {
+            type_url,
+            held,
+            changes: BTreeMap::new(),
+        }
+    }
+
+    /// Puts a resource in, in place of one of the same name. One that is equal changes nothing.
+    ///
+    /// # Errors
+    /// As [`ResourceBuilder::build`], and [`ResourceError::WrongType`]. The edit is then as it was before the call.
+    pub fn upsert(&mut self, resource: ResourceBuilder) -> Result<&mut Self, ResourceError> {
+        let resource = self.build(resource)?;
+        self.changes.insert(resource.name().clone(), Some(resource));
+        Ok(self)
+    }
+
+    /// Takes a resource out. A name that is not there is no error.
+    pub fn remove(&mut self, name: impl Into<Name>) -> &mut Self {
+        self.changes.insert(name.into(), None);
+        self
+    }
+
+    /// Puts a resource in that must be the first of its name.
+    pub(super) fn insert(&mut self, resource: ResourceBuilder) -> Result<(), ResourceError> {
+        if self.changes.contains_key(resource.name()) {
+            return Err(ResourceError::Duplicate {
+                type_url: resource.type_url().clone(),
+                name: resource.name().clone(),
+            });
+        }
+        self.upsert(resource).map(drop)
+    }
+
+    pub(super) fn into_changes(self) -> BTreeMap<Name, Option<Resource>> {
+        self.changes
+    }
+
+    fn build(&self, resource: ResourceBuilder) -> Result<Resource, ResourceError> {
+        if *resource.type_url() != self.type_url {
+            return Err(ResourceError::WrongType {
+                name: resource.name().clone(),
+                expected: self.type_url.clone(),
+                found: resource.type_url().clone(),
+            });
+        }
+        let held = self.held.get(resource.name());
+        resource.build_onto(held)
+    }
+}

@@ -1,0 +1,203 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+
+use portolan_core::{
+    Announced, Name, Publication, Published, Resource, ResourceSet, Snapshot, SnapshotBuilder,
+    TypeUrl, Version, ViewId,
+};
+
+use super::edit::LinearEdit;
+use super::streams::{Changed, Streams};
+use super::view::LinearView;
+use crate::announcer::Announcer;
+use crate::ledger::Ledger;
+use crate::lock::lock;
+
+/// What the handles of a cache share.
+#[derive(Debug)]
+pub(super) struct Store {
+    type_url: TypeUrl,
+    /// Held by a writer while it prepares and puts in place what comes next, so that one that replaces all cannot be
+    /// outrun by those that change a little. Streams do not know of it.
+    writing: Mutex<Decoration>,
+    streams: Arc<Streams>,
+    announcer: Announcer<Streams>,
+    /// How many views were ever opened.
+    opened: AtomicU64,
+}
+
+/// What is published with the resources and is none.
+#[derive(Debug, Default)]
+struct Decoration {
+    label: Option<Version>,
+}
+
+impl Store {
+    pub(super) fn new(type_url: TypeUrl) -> Self {
+        Self {
+            type_url,
+            writing: Mutex::default(),
+            streams: Arc::default(),
+            announcer: Announcer::new(),
+            opened: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn type_url(&self) -> &TypeUrl {
+        &self.type_url
+    }
+
+    pub(super) fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    pub(super) fn resources(&self) -> Option<ResourceSet> {
+        let ledger = self.streams.ledger();
+        self.set_of(&ledger).cloned()
+    }
+
+    /// Starts changes. They are prepared without a lock, from what there is now.
+    pub(super) fn edit(&self) -> LinearEdit {
+        LinearEdit::new(self.type_url.clone(), self.resources().unwrap_or_default())
+    }
+
+    pub(super) fn apply(&self, edit: LinearEdit) -> Published {
+        let changes = edit.into_changes();
+        self.write(|held| {
+            let mut next = match held {
+                Some(held) => held.edit(),
+                // To say that something is gone is not to say that there is nothing else.
+                None if changes.values().all(Option::is_none) => return None,
+                None => self.start(),
+            };
+            self.put(&mut next, changes);
+            Some(next)
+        })
+    }
+
+    pub(super) fn replace(&self, edit: LinearEdit) -> Published {
+        let changes = edit.into_changes();
+        self.write(|held| {
+            let mut next = match held {
+                Some(held) => held.rebuild([self.type_url.clone()]),
+                None => self.start(),
+            };
+            self.put(&mut next, changes);
+            Some(next)
+        })
+    }
+
+    pub(super) fn label(&self, label: Version) {
+        let label = Some(label);
+        let mut writing = lock(&self.writing);
+        let former = std::mem::replace(&mut writing.label, label);
+        let redecorated = self.enter(&writing, |held| held.map(Snapshot::edit));
+        drop(writing);
+        drop((former, redecorated));
+    }
+
+    pub(super) fn clear(&self) {
+        let mut writing = lock(&self.writing);
+        let label = writing.label.take();
+        let former = self.streams.clear();
+        drop(writing);
+        drop((label, former));
+    }
+
+    pub(super) fn open(self: &Arc<Self>, waker: Waker) -> LinearView {
+        let view = ViewId::new(self.opened.fetch_add(1, Ordering::Relaxed));
+        self.streams.join(view, Arc::new(waker));
+        LinearView::new(Arc::clone(self), view)
+    }
+
+    pub(super) fn announce(&self, budget: usize) -> Announced {
+        self.announcer.announce(budget)
+    }
+
+    pub(super) fn register_announcer(&self, waker: Waker) {
+        self.announcer.register(waker);
+    }
+
+    pub(super) fn describe(&self, out: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
+        out.field("type_url", &self.type_url)
+            .field("resources", &self.resources().map(|set| set.len()))
+            .field("streams", &self.streams.len())
+            .finish()
+    }
+
+    /// Publishes what `make` makes of what is there; with `None` all stays as it is.
+    fn write(&self, make: impl FnOnce(Option<&Snapshot>) -> Option<SnapshotBuilder>) -> Published {
+        let writing = lock(&self.writing);
+        let entered = self.enter(&writing, make);
+        drop(writing);
+        if entered.enqueue {
+            self.announcer.enqueue(Arc::clone(&self.streams));
+        }
+        entered.published
+    }
+
+    fn enter(
+        &self,
+        decoration: &Decoration,
+        make: impl FnOnce(Option<&Snapshot>) -> Option<SnapshotBuilder>,
+    ) -> Entered {
+        let former = self.streams.ledger();
+        let held = former.publication().map(|held| held.snapshot());
+        let Some(mut next) = make(held) else {
+            return Entered {
+                published: Published::Unchanged(former.last()),
+                enqueue: false,
+                _former: former,
+            };
+        };
+        if let Some(label) = &decoration.label {
+            next.label(self.type_url.clone(), label.clone());
+        }
+        let (next, published) = former.enter(next.build());
+        let enqueue = next.is_some_and(|next| {
+            let changed = match (self.set_of(&former), self.set_of(&next)) {
+                (Some(old), Some(new)) => Changed::between(old, new),
+                _ => Changed::Everything,
+            };
+            self.streams.replace(next, changed)
+        });
+        Entered {
+            published,
+            enqueue,
+            _former: former,
+        }
+    }
+
+    fn start(&self) -> SnapshotBuilder {
+        let mut start = Snapshot::builder();
+        start.only([self.type_url.clone()]);
+        start
+    }
+
+    fn put(&self, next: &mut SnapshotBuilder, changes: BTreeMap<Name, Option<Resource>>) {
+        for (name, resource) in changes {
+            next.remove(&self.type_url, &name);
+            if let Some(resource) = resource {
+                let put = next.insert_shared(resource);
+                put.expect("the name was taken out just now");
+            }
+        }
+    }
+
+    fn set_of<'a>(&self, ledger: &'a Ledger) -> Option<&'a ResourceSet> {
+        let publication: &Publication = ledger.publication()?;
+        publication.snapshot().set(&self.type_url)
+    }
+}
+
+/// What came of a write. What was there before is let go with it, when no lock is held.
+#[derive(Debug)]
+struct Entered {
+    published: Published,
+    /// Whether the streams belong into the announcer's line; that is the writer's duty.
+    enqueue: bool,
+    _former: Ledger,
+}
