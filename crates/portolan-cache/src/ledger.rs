@@ -32,13 +32,13 @@ impl Ledger {
 
     /// The ledger after `snapshot` was given, `None` where it stays as it is, and what that amounts to.
     ///
-    /// Content alone makes a publication. A label or a time to live that differs is stored under the same number,
-    /// for whoever loads next. Costs O(types); O(resources) for equal content that is not the same value.
+    /// Content and times to live make a publication. A label that differs is stored under the same number, for whoever
+    /// loads next. Costs O(types); O(resources) for equal content that is not the same value.
     pub(crate) fn enter(&self, snapshot: Snapshot) -> (Option<Self>, Published) {
         let publication = match self.publication() {
-            Some(held) if held.snapshot().same_content(&snapshot) => {
+            Some(held) if is_no_news(held.snapshot(), &snapshot) => {
                 let unchanged = Published::Unchanged(held.generation());
-                let next = (!same_decoration(held.snapshot(), &snapshot)).then(|| Self {
+                let next = (!same_labels(held.snapshot(), &snapshot)).then(|| Self {
                     publication: Some(Arc::new(held.redecorated(snapshot))),
                     last: self.last,
                 });
@@ -66,18 +66,23 @@ impl Ledger {
     }
 }
 
-/// Whether two snapshots of equal content also agree in what is not content: labels and times to live.
-fn same_decoration(a: &Snapshot, b: &Snapshot) -> bool {
+/// Whether streams need not hear of `b` when they have `a`.
+fn is_no_news(a: &Snapshot, b: &Snapshot) -> bool {
     let same_ttls = |url| match (a.set(url), b.set(url)) {
-        (Some(a), Some(b)) if a.id() != b.id() => {
+        (Some(a), Some(b)) if a.id() != b.id() && (a.is_timed() || b.is_timed()) => {
             a.iter().map(Resource::ttl).eq(b.iter().map(Resource::ttl))
         }
         _ => true,
     };
+    a.same_content(b) && a.sets().chain(b.sets()).all(|(url, _)| same_ttls(url))
+}
+
+/// Whether two snapshots of equal content also have the same labels.
+fn same_labels(a: &Snapshot, b: &Snapshot) -> bool {
     a.id() == b.id()
         || a.sets()
             .chain(b.sets())
-            .all(|(url, _)| a.version_info(url) == b.version_info(url) && same_ttls(url))
+            .all(|(url, _)| a.version_info(url) == b.version_info(url))
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::{Name, TypeUrl};
 
 /// A resource or a set of resources that cannot be served. The fault is in the data that was handed in.
@@ -15,6 +17,16 @@ pub enum ResourceError {
     Untyped {
         /// Name of the resource.
         name: Name,
+    },
+    /// A time to live that no client can keep to: none at all, or more than ten thousand years (C-304).
+    #[error("resource {name:?} of type {type_url} has a time to live of {ttl:?}")]
+    InvalidTtl {
+        /// Type of the resource.
+        type_url: TypeUrl,
+        /// Name of the resource.
+        name: Name,
+        /// The time.
+        ttl: Duration,
     },
     /// Two resources of one name in one set; clients reject such a response (C-374).
     #[error("two resources of type {type_url} are named {name:?}")]

@@ -32,6 +32,7 @@ mod resource_set;
 mod resource_type;
 mod snapshot;
 mod source;
+mod timed_entry;
 mod type_url;
 mod version;
 mod wire;
@@ -55,5 +56,6 @@ pub use resource_type::{
 };
 pub use snapshot::{Generation, Publication, Snapshot, SnapshotBuilder};
 pub use source::{Announced, Interest, Source, View};
+pub use timed_entry::{heartbeat_entry, timed_entry, timed_entry_len};
 pub use type_url::TypeUrl;
 pub use version::Version;

@@ -112,7 +112,9 @@ impl Resource {
         &self.0.version
     }
 
-    /// How long a client may keep the resource without hearing of it again. Default: for ever.
+    /// How long a client may keep the resource without hearing of it again. Default: for ever. Clients that are told of
+    /// it hear of the resource at half of that time; a resource that is taken out, or whose server is gone, ends by
+    /// itself.
     #[must_use]
     pub fn ttl(&self) -> Option<Duration> {
         self.0.attributes.ttl
@@ -218,7 +220,9 @@ impl ResourceBuilder {
         self
     }
 
-    /// See [`Resource::ttl`].
+    /// Lets clients forget the resource when they do not hear of it again for this long, see [`Resource::ttl`]. More
+    /// than nothing, and seconds rather than less. It is no part of the version: a time that differs is told to
+    /// clients, and is no other content (C-299).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.attributes.ttl = Some(ttl);
         self
@@ -257,7 +261,7 @@ impl ResourceBuilder {
     /// Hashes and encodes.
     ///
     /// # Errors
-    /// [`ResourceError::Unnamed`] and [`ResourceError::Untyped`].
+    /// [`ResourceError::Unnamed`], [`ResourceError::Untyped`] and [`ResourceError::InvalidTtl`].
     pub fn build(self) -> Result<Resource, ResourceError> {
         self.build_onto(None)
     }
@@ -275,6 +279,13 @@ impl ResourceBuilder {
         }
         if self.type_url.as_str().is_empty() {
             return Err(ResourceError::Untyped { name: self.name });
+        }
+        if let Some(ttl) = self.attributes.ttl.filter(|ttl| !is_told(*ttl)) {
+            return Err(ResourceError::InvalidTtl {
+                type_url: self.type_url,
+                name: self.name,
+                ttl,
+            });
         }
         match previous {
             Some(previous) if self.equals(previous) => Ok(previous.clone()),
@@ -370,6 +381,11 @@ impl ResourceBuilder {
     }
 }
 
+/// Whether a time to live can be told to clients: there is one, and `google.protobuf.Duration` holds it.
+fn is_told(ttl: Duration) -> bool {
+    !ttl.is_zero() && ttl.as_secs() < 315_576_000_000
+}
+
 /// The delta entry of a name for which there is no resource: name and alias without a body (C-221).
 #[must_use]
 pub fn bodyless_entry(name: &str) -> Bytes {
@@ -451,6 +467,16 @@ mod tests {
             .build_onto(Some(&first))
             .unwrap();
         assert!(!first.is_same_value(&ttl));
+    }
+
+    #[test]
+    fn c304_a_time_to_live_that_cannot_be_told_is_refused() {
+        let build = |ttl| Resource::builder(CLUSTER, "a", &b""[..]).ttl(ttl).build();
+        for ttl in [Duration::ZERO, Duration::MAX] {
+            let error = build(ttl).unwrap_err();
+            assert!(matches!(error, ResourceError::InvalidTtl { .. }), "{error}");
+        }
+        assert!(build(Duration::from_nanos(1)).is_ok());
     }
 
     #[test]

@@ -19,7 +19,11 @@ pub(crate) const fn field_len(len: usize) -> usize {
 
 pub(crate) fn put_head(field: u8, len: usize, out: &mut BytesMut) {
     out.put_u8(key(field));
-    let mut rest = len;
+    put_varint(len as u64, out);
+}
+
+pub(crate) fn put_varint(number: u64, out: &mut BytesMut) {
+    let mut rest = number;
     while rest >= 0x80 {
         out.put_u8((rest & 0x7f) as u8 | 0x80);
         rest >>= 7;

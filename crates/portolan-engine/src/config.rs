@@ -3,6 +3,8 @@ use core::time::Duration;
 
 use portolan_core::{EntryForm, NoReferences, References, ResourceType, ResourceTypes};
 
+use crate::TtlPolicy;
+
 /// The two variants of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -53,6 +55,7 @@ pub struct SessionConfig {
     legacy_wildcard: bool,
     reanswer: bool,
     max_response: usize,
+    ttl: TtlPolicy,
 }
 
 impl Default for SessionConfig {
@@ -65,6 +68,7 @@ impl Default for SessionConfig {
             legacy_wildcard: true,
             reanswer: true,
             max_response: 4 * 1024 * 1024,
+            ttl: TtlPolicy::default(),
         }
     }
 }
@@ -126,6 +130,13 @@ impl SessionConfig {
         self
     }
 
+    /// Which clients are told of times to live. Default: those that are known to understand them.
+    #[must_use]
+    pub fn with_ttl(mut self, policy: TtlPolicy) -> Self {
+        self.ttl = policy;
+        self
+    }
+
     /// The known types.
     #[must_use]
     pub fn types(&self) -> &ResourceTypes {
@@ -148,6 +159,10 @@ impl SessionConfig {
 
     pub(crate) fn max_response(&self) -> usize {
         self.max_response
+    }
+
+    pub(crate) fn ttl(&self) -> TtlPolicy {
+        self.ttl
     }
 
     pub(crate) fn reanswers(&self) -> bool {

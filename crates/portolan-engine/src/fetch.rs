@@ -80,6 +80,8 @@ impl Fetch {
             bodyless: Default::default(),
             removed: Default::default(),
             generation: publication.generation(),
+            heartbeats: alloc::vec::Vec::new(),
+            timed: false,
             reason: Reason::Owed,
         })
     }

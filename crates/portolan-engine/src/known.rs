@@ -45,6 +45,11 @@ impl Known {
         self.overlay.base().is_none_or(ResourceSet::is_empty) && self.overlay.patch().is_empty()
     }
 
+    /// Whether the client has been sent all that it subscribes of some value.
+    pub(crate) fn has_base(&self) -> bool {
+        self.overlay.base().is_some()
+    }
+
     /// Whether it is exactly `set`.
     pub(crate) fn is_at(&self, set: &ResourceSet) -> bool {
         self.overlay.patch().is_empty() && self.overlay.base().is_some_and(|b| b.id() == set.id())

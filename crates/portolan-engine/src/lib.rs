@@ -5,7 +5,8 @@
 //! [`View`](portolan_core::View), at the moment when the stream can be written.
 //!
 //! There are two reasons to send, and no third: what was sent differs from what there is ([`Reason::Changed`]), and
-//! the client must be answered ([`Reason::Owed`]). Only the first is paced.
+//! the client must be answered ([`Reason::Owed`]). Only the first is paced. What clients keep for a limited time is told
+//! to live on besides ([`Reason::Refresh`]), which is neither.
 //!
 //! # What this crate does not do
 //! It keeps no resources (`portolan-cache`), moves no bytes (`portolan-server`), and orders types by rank only: it
@@ -22,13 +23,16 @@ mod error;
 mod escape;
 mod event;
 mod everything;
+mod features;
 mod fetch;
 mod fingerprint;
 mod introduced;
 mod known;
+mod lives;
 mod message;
 mod name_set;
 mod owed;
+mod rendering;
 mod session;
 mod subscription;
 mod suspects;
@@ -40,7 +44,10 @@ mod window;
 pub use config::{Limits, Scope, SessionConfig, Variant};
 pub use error::ProtocolError;
 pub use event::Event;
+pub use features::{ClientFeatures, TtlPolicy};
 pub use fetch::Fetch;
-pub use message::{DeltaRequest, ErrorDetail, Nonce, Reason, Request, Response, SotwRequest};
+pub use message::{
+    DeltaRequest, ErrorDetail, Heartbeat, Nonce, Reason, Request, Response, SotwRequest,
+};
 pub use session::Session;
 pub use unsettled::Unsettled;

@@ -3,9 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::time::Duration;
 
 use bytes::Bytes;
-use portolan_core::{Generation, Name, Selection, TypeUrl, Version, bodyless_entry};
+use portolan_core::{
+    Generation, Name, Selection, TypeUrl, Version, bodyless_entry, heartbeat_entry, timed_entry,
+};
 
 use crate::Variant;
 
@@ -126,6 +129,10 @@ pub struct Response {
     pub nonce: Nonce,
     /// What is sent, in a form that shares its encoding with other streams.
     pub resources: Selection,
+    /// What lives on, without its body (C-292).
+    pub heartbeats: Vec<Heartbeat>,
+    /// Whether resources are sent with their times to live; in state of the world, those that have one are wrapped.
+    pub timed: bool,
     /// Names for which a resource without a body is sent (delta only; C-221).
     pub bodyless: Vec<Name>,
     /// `removed_resources` (delta only)
@@ -136,7 +143,25 @@ pub struct Response {
     pub reason: Reason,
 }
 
-/// Why a response is sent. There is no third reason.
+/// A resource without its body: it lives on for another while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Heartbeat {
+    /// `name`
+    pub name: Name,
+    /// `version`: that under which the client was sent the resource last; in state of the world, that of the response.
+    pub version: Version,
+    /// `ttl`
+    pub ttl: Duration,
+}
+
+impl Heartbeat {
+    pub(crate) const fn new(name: Name, version: Version, ttl: Duration) -> Self {
+        Self { name, version, ttl }
+    }
+}
+
+/// Why a response is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -145,6 +170,8 @@ pub enum Reason {
     /// The client must be answered whatever changed: a first request, a newly named or re-subscribed name, a name
     /// given up under a wildcard, endpoints whose cluster was sent (C-259).
     Owed,
+    /// Nothing changed and nobody asked: the client forgets what has a time to live unless it hears of it (C-292).
+    Refresh,
 }
 
 impl Response {
@@ -152,7 +179,18 @@ impl Response {
     /// response message as it stands.
     #[must_use]
     pub fn parts(&self) -> Vec<Bytes> {
-        let mut parts = self.resources.parts(self.variant.entry_form());
+        let form = self.variant.entry_form();
+        let mut parts = match self.timed && self.resources.is_timed() {
+            true => {
+                let resources = self.resources.iter();
+                resources
+                    .map(|r| timed_entry(r, form, &self.version))
+                    .collect()
+            }
+            false => self.resources.parts(form),
+        };
+        let heartbeats = self.heartbeats.iter();
+        parts.extend(heartbeats.map(|h| heartbeat_entry(&h.name, &h.version, h.ttl, form)));
         parts.extend(self.bodyless.iter().map(|name| bodyless_entry(name)));
         parts
     }

@@ -16,6 +16,8 @@ pub(crate) struct Owed {
     pub(crate) names: BTreeMap<Name, Why>,
     /// Length of these names together.
     bytes: usize,
+    /// Everything that is subscribed of a type whose answers hold everything, for the client to keep it.
+    pub(crate) refresh: bool,
     /// Nothing, where the client has this version already: a pure wildcard that reconnects (C-086).
     pub(crate) unless_at: Option<String>,
     /// Not what the client has in that version already: a reconnect with versions (C-170).
@@ -35,7 +37,7 @@ pub(crate) enum Why {
 
 impl Owed {
     pub(crate) fn is_empty(&self) -> bool {
-        !self.wildcard && !self.all_names && self.names.is_empty()
+        !self.wildcard && !self.all_names && self.names.is_empty() && !self.refresh
     }
 
     /// Owes everything that is subscribed, as after a first request.

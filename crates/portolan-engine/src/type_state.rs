@@ -5,6 +5,7 @@ use portolan_core::{Name, ResourceSet, ResourceType, SotwMode, TypeUrl};
 use crate::early::Early;
 use crate::introduced::Introduced;
 use crate::known::Known;
+use crate::lives::Lives;
 use crate::owed::Owed;
 use crate::subscription::Subscription;
 use crate::suspects::Suspects;
@@ -21,6 +22,8 @@ pub(crate) struct TypeState {
     pub(crate) window: Window,
     pub(crate) suspects: Suspects,
     pub(crate) pace: Pace,
+    /// What the client keeps for a limited time.
+    pub(crate) lives: Lives,
     /// What the type that this one re-answers must be told when it is asked for.
     pub(crate) early: Early,
     /// What of that type its own responses were the first to mention.
@@ -39,6 +42,7 @@ impl TypeState {
             window: Window::new(max_unacked),
             suspects: Suspects::new(max_unacked),
             pace: Pace::default(),
+            lives: Lives::default(),
             early: Early::default(),
             introduced: Introduced::default(),
             begun: false,

@@ -1,4 +1,5 @@
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use portolan_core::{Generation, Version};
 
@@ -31,6 +32,8 @@ pub(crate) struct Sent {
 pub(crate) struct InFlight {
     pub(crate) sent: Sent,
     pub(crate) touched: Touched,
+    /// It told that what the client has lives on, and nothing else.
+    heartbeat: bool,
     /// Acknowledged, and kept because an older one is not: what it spoke of is no longer the older one's affair.
     settled: bool,
 }
@@ -40,8 +43,21 @@ impl InFlight {
         Self {
             sent,
             touched,
+            heartbeat: false,
             settled: false,
         }
+    }
+
+    /// A response of which nothing is in doubt while it is not acknowledged.
+    pub(crate) fn heartbeat(sent: Sent) -> Self {
+        Self {
+            heartbeat: true,
+            ..Self::new(sent, Touched::Names(Vec::new()))
+        }
+    }
+
+    pub(crate) fn is_heartbeat(&self) -> bool {
+        self.heartbeat
     }
 }
 
@@ -70,23 +86,28 @@ impl Window {
         self.first.is_none_or(|first| nonce < first)
     }
 
-    /// Whether every response was acknowledged or rejected.
+    /// Whether every response was acknowledged or rejected. Heartbeats do not count.
     pub(crate) fn is_settled(&self) -> bool {
-        self.in_flight.is_empty()
+        self.awaited().next().is_none()
     }
 
     /// What the responses spoke of that are neither accepted nor rejected.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = &Touched> {
-        let awaited = self.in_flight.iter().filter(|response| !response.settled);
+        let in_flight = self.in_flight.iter();
+        let awaited = in_flight.filter(|response| !response.settled && !response.heartbeat);
         awaited.map(|response| &response.touched)
     }
 
-    /// Notes a response; gives the oldest where there are too many now.
+    /// Notes a response; gives the oldest where there are too many now. Heartbeats are forgotten first.
     pub(crate) fn push(&mut self, response: InFlight) -> Option<InFlight> {
         self.newest = Some(response.sent.nonce);
         self.first.get_or_insert(response.sent.nonce);
         self.in_flight.push_back(response);
         if self.in_flight.len() > self.max {
+            if let Some(at) = self.in_flight.iter().position(InFlight::is_heartbeat) {
+                self.in_flight.remove(at);
+                return None;
+            }
             return self.in_flight.pop_front().filter(|oldest| !oldest.settled);
         }
         None
@@ -115,6 +136,7 @@ impl Window {
         if let Some(oldest) = self.in_flight.pop_front() {
             self.in_flight.push_front(InFlight {
                 touched: oldest.touched.and(touched),
+                heartbeat: false,
                 ..oldest
             });
         }
@@ -160,8 +182,6 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use portolan_core::Name;
 
     use super::*;

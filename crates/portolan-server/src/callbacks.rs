@@ -174,6 +174,12 @@ impl<'a> ResponseInfo<'a> {
         self.response.resources.len() + self.response.bodyless.len()
     }
 
+    /// Number of resources that it says live on, without their bodies.
+    #[must_use]
+    pub fn heartbeats(&self) -> usize {
+        self.response.heartbeats.len()
+    }
+
     /// Number of names that it says are gone.
     #[must_use]
     pub fn removed(&self) -> usize {

@@ -2,10 +2,11 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::{Peer, Source};
-use portolan_engine::{SessionConfig, Variant};
+use portolan_core::{Node, Peer, Source};
+use portolan_engine::{ClientFeatures, SessionConfig, Variant};
 
 use crate::callbacks::Observers;
+use crate::features::FeaturesOf;
 use crate::peer::PeerExtractor;
 use crate::{Admission, Callbacks, XdsServer};
 
@@ -16,6 +17,7 @@ pub(crate) struct Config {
     pub(crate) admission: Option<Arc<dyn Admission>>,
     pub(crate) admission_per_request: bool,
     pub(crate) peer: PeerExtractor,
+    pub(crate) features: FeaturesOf,
     pub(crate) control_plane: Box<str>,
     pub(crate) disabled: Option<Variant>,
     pub(crate) node_required: bool,
@@ -35,6 +37,7 @@ impl Default for Config {
             admission: None,
             admission_per_request: false,
             peer: PeerExtractor::default(),
+            features: FeaturesOf::default(),
             control_plane: Box::default(),
             disabled: None,
             node_required: true,
@@ -121,6 +124,16 @@ impl XdsServerBuilder {
         extract: impl Fn(&http::Extensions) -> Peer + Send + Sync + 'static,
     ) -> Self {
         self.config.peer = PeerExtractor::new(extract);
+        self
+    }
+
+    /// How it is known what a client can do. Default: by what its node announces, [`ClientFeatures::of`]; what you say
+    /// here of a node wins, either way (C-307). A stream for which this panics ends.
+    pub fn with_client_features(
+        mut self,
+        of: impl Fn(&Node) -> ClientFeatures + Send + Sync + 'static,
+    ) -> Self {
+        self.config.features = FeaturesOf::new(of);
         self
     }
 

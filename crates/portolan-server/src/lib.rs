@@ -98,6 +98,7 @@ mod announcer;
 mod callbacks;
 mod close_reason;
 mod config;
+mod features;
 #[cfg(feature = "health")]
 mod health;
 mod notice;
@@ -117,7 +118,9 @@ pub mod transport;
 mod unsettled;
 mod wire;
 
-pub use portolan_engine::{Event, Limits, ProtocolError, Reason, SessionConfig, Variant};
+pub use portolan_engine::{
+    ClientFeatures, Event, Limits, ProtocolError, Reason, SessionConfig, TtlPolicy, Variant,
+};
 
 pub use crate::admission::{Admission, AdmissionRequest, BoxFuture};
 pub use crate::callbacks::{Callbacks, RequestInfo, ResponseInfo};

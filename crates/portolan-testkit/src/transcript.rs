@@ -88,7 +88,8 @@ impl Transcript {
         let url = &response.type_url;
         let nonce = response.nonce.to_string();
         let label = self.label(url);
-        let names = response.resources.iter().map(|r| self.content(r));
+        let timed = response.timed;
+        let names = response.resources.iter().map(|r| self.content(r, timed));
         let mut line = match response.variant {
             Variant::Sotw => {
                 let names = list(names);
@@ -102,6 +103,11 @@ impl Transcript {
                 let names = list(names.iter().map(ToString::to_string));
                 line.push_str(&format!(" {mark}{names}"));
             }
+        }
+        if !response.heartbeats.is_empty() {
+            let names = response.heartbeats.iter();
+            let names = names.map(|h| format!("{}~{:?}", h.name, h.ttl));
+            line.push_str(&format!(" ~{}", list(names)));
         }
         self.stream.open.insert((url.clone(), nonce));
         self.push(format!("< {line}"));
@@ -187,9 +193,13 @@ impl Transcript {
         format!("v{}", number(seen, version))
     }
 
-    fn content(&mut self, resource: &Resource) -> String {
+    fn content(&mut self, resource: &Resource, timed: bool) -> String {
         let (url, name) = (resource.type_url(), resource.name());
-        self.numbered(url, name, resource.version().as_str())
+        let content = self.numbered(url, name, resource.version().as_str());
+        match resource.ttl().filter(|_| timed) {
+            Some(ttl) => format!("{content}~{ttl:?}"),
+            None => content,
+        }
     }
 
     fn numbered(&mut self, url: &TypeUrl, name: &Name, version: &str) -> String {

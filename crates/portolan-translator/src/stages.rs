@@ -335,7 +335,7 @@ mod tests {
         type Error = BoxError;
 
         fn translate(&self, model: &u8, _: &u8, out: &mut SnapshotBuilder) -> Result<(), BoxError> {
-            let ttl = Duration::from_secs(u64::from(*model / 2));
+            let ttl = Duration::from_secs(u64::from(1 + *model / 2));
             out.insert(Resource::builder(CLUSTER, "a", Vec::new()).ttl(ttl))?;
             out.label(CLUSTER, format!("v{model}"));
             Ok(())
@@ -377,7 +377,7 @@ mod tests {
         });
         let _ = slot.set(&0, first);
         assert!(matches!(run(1, shown).judgement, Judgement::Unchanged(_)));
-        for (model, label, ttl) in [(0, "v0", 0), (3, "v3", 1)] {
+        for (model, label, ttl) in [(0, "v0", 1), (3, "v3", 2)] {
             let verdict = run(model, shown);
             assert!(verdict.diff.is_empty());
             let Judgement::Publish { next, .. } = verdict.judgement else {

@@ -162,17 +162,19 @@ impl Bed for WireBed {
     }
 
     fn send(&mut self, stream: usize, request: Request) {
+        let node = messages::node(&self.plan.node);
         let stream = self.stream(stream);
         let is_first = !std::mem::replace(&mut stream.sent, true);
+        let node = is_first.then_some(node);
         // The server does not read any more on a stream that it has ended.
         match &stream.requests {
             Requests::Sotw(requests) => {
-                if let Some(request) = messages::sotw(request, is_first) {
+                if let Some(request) = messages::sotw(request, node) {
                     let _ = requests.send(request);
                 }
             }
             Requests::Delta(requests) => {
-                if let Some(request) = messages::delta(request, is_first) {
+                if let Some(request) = messages::delta(request, node) {
                     let _ = requests.send(request);
                 }
             }

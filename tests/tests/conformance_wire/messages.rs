@@ -1,28 +1,36 @@
 //! Cases speak of requests and answers; these are the messages that they are.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use portolan::engine::{ErrorDetail, Request};
 use portolan::types::envoy::config::core::v3::Node;
 use portolan::types::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse, Resource,
 };
 use portolan::types::google::rpc::Status;
-use portolan_testkit::conformance::{Answer, AnswerResource, NODE};
+use portolan_testkit::conformance::{Answer, AnswerHeartbeat, AnswerResource};
+use prost::Message;
 
-/// What is sent first on a stream says who sends it, and nothing later does.
-fn node(is_first: bool) -> Option<Node> {
-    is_first.then(|| Node {
-        id: NODE.to_owned(),
+/// What a resource of state of the world is in where it has a time to live.
+const WRAPPER: &str = "type.googleapis.com/envoy.service.discovery.v3.Resource";
+
+/// The node of a plan as a message. What is sent first on a stream says who sends it, and nothing later does.
+pub(crate) fn node(node: &portolan::core::Node) -> Node {
+    Node {
+        id: node.id().to_owned(),
+        user_agent_name: node.user_agent_name().to_owned(),
+        client_features: node.client_features().to_vec(),
         ..Node::default()
-    })
+    }
 }
 
-pub(crate) fn sotw(request: Request, is_first: bool) -> Option<DiscoveryRequest> {
+pub(crate) fn sotw(request: Request, node: Option<Node>) -> Option<DiscoveryRequest> {
     let Request::Sotw(request) = request else {
         return None;
     };
     Some(DiscoveryRequest {
-        node: node(is_first),
+        node,
         version_info: request.version,
         resource_names: texts(request.names),
         type_url: request.type_url,
@@ -32,13 +40,13 @@ pub(crate) fn sotw(request: Request, is_first: bool) -> Option<DiscoveryRequest>
     })
 }
 
-pub(crate) fn delta(request: Request, is_first: bool) -> Option<DeltaDiscoveryRequest> {
+pub(crate) fn delta(request: Request, node: Option<Node>) -> Option<DeltaDiscoveryRequest> {
     let Request::Delta(request) = request else {
         return None;
     };
     let versions = request.initial_versions.into_iter();
     Some(DeltaDiscoveryRequest {
-        node: node(is_first),
+        node,
         type_url: request.type_url,
         resource_names_subscribe: texts(request.subscribe),
         resource_names_unsubscribe: texts(request.unsubscribe),
@@ -51,10 +59,29 @@ pub(crate) fn delta(request: Request, is_first: bool) -> Option<DeltaDiscoveryRe
 
 pub(crate) fn of_sotw(response: DiscoveryResponse) -> Answer {
     let mut answer = Answer::new(response.type_url, response.version_info, response.nonce);
-    let resources = response.resources.into_iter();
-    answer.resources = resources
-        .map(|any| AnswerResource::in_sotw(any.value.into()))
-        .collect();
+    for any in response.resources {
+        if any.type_url != WRAPPER {
+            let resource = AnswerResource::in_sotw(any.value.into());
+            answer.resources.push(resource);
+            continue;
+        }
+        let wrapped = Resource::decode(&*any.value).expect("a wrapper is what its type says");
+        assert_eq!(wrapped.version, answer.version, "{}", wrapped.name);
+        let ttl = wrapped.ttl.and_then(|ttl| Duration::try_from(ttl).ok());
+        match (wrapped.resource, ttl) {
+            (Some(any), ttl) => {
+                assert_eq!(any.type_url, answer.type_url.as_str());
+                let resource = AnswerResource::in_sotw(any.value.into()).with_ttl(ttl);
+                assert_eq!(*resource.name, *wrapped.name);
+                answer.resources.push(resource);
+            }
+            (None, Some(ttl)) => {
+                let heartbeat = AnswerHeartbeat::new(wrapped.name, wrapped.version, ttl);
+                answer.heartbeats.push(heartbeat);
+            }
+            (None, None) => answer.bodyless.push(wrapped.name.into()),
+        }
+    }
     answer
 }
 
@@ -63,13 +90,20 @@ pub(crate) fn of_delta(response: DeltaDiscoveryResponse) -> Answer {
     let mut answer = Answer::new(response.type_url, version, response.nonce);
     for resource in response.resources {
         let name = resource.name.as_str();
-        match resource.resource {
-            Some(any) => {
+        match (
+            resource.resource,
+            resource.ttl.and_then(|ttl| Duration::try_from(ttl).ok()),
+        ) {
+            (Some(any), ttl) => {
                 let version = Some(resource.version);
                 let resource = AnswerResource::new(name, version, any.value.into());
-                answer.resources.push(resource);
+                answer.resources.push(resource.with_ttl(ttl));
             }
-            None => answer.bodyless.push(name.into()),
+            (None, Some(ttl)) => {
+                let heartbeat = AnswerHeartbeat::new(name, resource.version, ttl);
+                answer.heartbeats.push(heartbeat);
+            }
+            (None, None) => answer.bodyless.push(name.into()),
         }
     }
     let removed = response.removed_resources.iter();

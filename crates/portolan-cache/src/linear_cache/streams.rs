@@ -3,7 +3,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
-use portolan_core::{Generation, Name, Publication, ResourceSet, ViewId};
+use portolan_core::{Generation, Name, Publication, Resource, ResourceSet, ViewId};
 
 use super::watched::Watched;
 use crate::announcer::Audience;
@@ -82,8 +82,10 @@ pub(super) enum Changed {
 impl Changed {
     pub(super) fn between(old: &ResourceSet, new: &ResourceSet) -> Self {
         let diff = new.diff_from(old);
-        match diff.names().count() {
-            0..=MAX_NAMED => Self::Names(diff.names().cloned().collect()),
+        let retimed = diff.retimed().iter().map(Resource::name);
+        let names = diff.names().chain(retimed);
+        match names.clone().count() {
+            0..=MAX_NAMED => Self::Names(names.cloned().collect()),
             _ => Self::Everything,
         }
     }

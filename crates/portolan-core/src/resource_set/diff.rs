@@ -16,7 +16,9 @@ const MEMO_SLOTS: usize = 4;
 pub struct Diff {
     upserts: Box<[Resource]>,
     removals: Box<[Name]>,
+    retimed: Box<[Resource]>,
     on_demand: bool,
+    timed: bool,
     lens: EncodedLen,
     sotw: OnceLock<Arc<[Bytes]>>,
     delta: OnceLock<Arc<[Bytes]>>,
@@ -24,40 +26,52 @@ pub struct Diff {
 
 impl Diff {
     pub(super) fn between(old: &ResourceSet, new: &ResourceSet) -> Self {
-        let (mut upserts, mut removals) = (Vec::new(), Vec::new());
+        let (mut upserts, mut removals, mut retimed) = (Vec::new(), Vec::new(), Vec::new());
         compare(old.chunks(), new.chunks(), |old, new| match (old, new) {
-            (Some(old), Some(new)) if old.same_content(new) => {}
+            (Some(old), Some(new)) if old.same_content(new) => {
+                retimed.extend((old.ttl() != new.ttl()).then(|| new.clone()));
+            }
             (_, Some(new)) => upserts.push(new.clone()),
             (Some(old), None) => removals.push(old.name().clone()),
             (None, None) => {}
         });
-        Self::new(old, upserts, removals)
+        Self::new(old, upserts, removals, retimed)
     }
 
     /// The difference that `changes` make to `old`, each of which changes the value of a name.
     pub(super) fn made_by(changes: &Changes, old: &ResourceSet) -> Self {
-        let (mut upserts, mut removals) = (Vec::new(), Vec::new());
+        let (mut upserts, mut removals, mut retimed) = (Vec::new(), Vec::new(), Vec::new());
         for (name, new) in changes {
-            match new {
-                Some(new) if old.get(name).is_some_and(|old| old.same_content(new)) => {}
-                Some(new) => upserts.push(new.clone()),
-                None => removals.push(name.clone()),
+            match (old.get(name), new) {
+                (Some(old), Some(new)) if old.same_content(new) => {
+                    retimed.extend((old.ttl() != new.ttl()).then(|| new.clone()));
+                }
+                (_, Some(new)) => upserts.push(new.clone()),
+                (_, None) => removals.push(name.clone()),
             }
         }
-        Self::new(old, upserts, removals)
+        Self::new(old, upserts, removals, retimed)
     }
 
-    fn new(old: &ResourceSet, upserts: Vec<Resource>, removals: Vec<Name>) -> Self {
+    fn new(
+        old: &ResourceSet,
+        upserts: Vec<Resource>,
+        removals: Vec<Name>,
+        retimed: Vec<Resource>,
+    ) -> Self {
         let was_on_demand = |name: &Name| old.get(name).is_some_and(Resource::on_demand);
         let on_demand = upserts
             .iter()
             .any(|r| r.on_demand() || was_on_demand(r.name()))
             || removals.iter().any(was_on_demand);
+        let timed = upserts.iter().any(|r| r.ttl().is_some());
         Self {
             lens: EncodedLen::of(upserts.iter()),
             upserts: upserts.into_boxed_slice(),
             removals: removals.into_boxed_slice(),
+            retimed: retimed.into_boxed_slice(),
             on_demand,
+            timed,
             sotw: OnceLock::new(),
             delta: OnceLock::new(),
         }
@@ -75,6 +89,12 @@ impl Diff {
         &self.removals
     }
 
+    /// Resources of the same content and another [time to live](Resource::ttl), or none any more; sorted by name.
+    #[must_use]
+    pub fn retimed(&self) -> &[Resource] {
+        &self.retimed
+    }
+
     /// Whether both values have the same content.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -82,7 +102,7 @@ impl Diff {
     }
 
     /// Every name that differs.
-    pub fn names(&self) -> impl Iterator<Item = &Name> {
+    pub fn names(&self) -> impl Iterator<Item = &Name> + Clone {
         self.upserts
             .iter()
             .map(Resource::name)
@@ -93,6 +113,11 @@ impl Diff {
     #[must_use]
     pub fn touches_on_demand(&self) -> bool {
         self.on_demand
+    }
+
+    /// Whether something that was added or changed has a time to live.
+    pub(super) fn is_timed(&self) -> bool {
+        self.timed
     }
 
     /// Length of the encoded upserts.
@@ -221,7 +246,7 @@ impl ResourceSet {
         if self.id() == old.id() {
             static NONE: LazyLock<Arc<Diff>> = LazyLock::new(|| {
                 let nothing = ResourceSet::empty();
-                Arc::new(Diff::new(&nothing, Vec::new(), Vec::new()))
+                Arc::new(Diff::new(&nothing, Vec::new(), Vec::new(), Vec::new()))
             });
             return Arc::clone(&NONE);
         }

@@ -67,6 +67,7 @@ struct Inner {
 struct Totals {
     len: usize,
     on_demand: usize,
+    timed: usize,
     sum: u128,
 }
 
@@ -74,12 +75,14 @@ impl Totals {
     fn put_in(&mut self, resource: &Resource) {
         self.len += 1;
         self.on_demand += usize::from(resource.on_demand());
+        self.timed += usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_add(resource.element());
     }
 
     fn take_out(&mut self, resource: &Resource) {
         self.len -= 1;
         self.on_demand -= usize::from(resource.on_demand());
+        self.timed -= usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_sub(resource.element());
     }
 }
@@ -140,6 +143,12 @@ impl ResourceSet {
     #[must_use]
     pub fn wildcard_len(&self) -> usize {
         self.0.totals.len - self.0.totals.on_demand
+    }
+
+    /// Whether any resource has a [time to live](Resource::ttl).
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.0.totals.timed > 0
     }
 
     /// The resource of that name.

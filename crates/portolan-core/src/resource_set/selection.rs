@@ -80,6 +80,16 @@ impl Selection {
         self.len() == 0
     }
 
+    /// Whether any of them has a [time to live](Resource::ttl). May say yes where none has.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        match &self.0 {
+            Picked::Chunks(set, _) => set.is_timed(),
+            Picked::Diff(diff) => diff.is_timed(),
+            Picked::Some(resources) => resources.iter().any(|r| r.ttl().is_some()),
+        }
+    }
+
     /// The selected resource of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Resource> {

@@ -50,8 +50,7 @@ impl Publication {
         Self::after(None, last, snapshot)
     }
 
-    /// The same publication with a snapshot of the same content: labels and TTLs decorate, and are no reason for a
-    /// publication.
+    /// The same publication with a snapshot of the same content: labels decorate, and are no reason for a publication.
     #[must_use]
     pub fn redecorated(&self, snapshot: Snapshot) -> Self {
         debug_assert!(self.snapshot.same_content(&snapshot));

@@ -14,7 +14,8 @@ use crate::type_state::TypeState;
 pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
     let changes = Changes::between(&state.known, &state.subscription, set);
     let changed = !changes.is_empty();
-    let owed = is_owed(state, set);
+    let asked = is_owed(state, set);
+    let owed = asked || (state.owed.refresh && !(changed && now.hold));
     if !owed && (!changed || now.hold) {
         return Outcome::silence(!changed);
     }
@@ -34,7 +35,8 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
         touched,
         reason: match paced {
             true => Reason::Changed,
-            false => Reason::Owed,
+            false if asked || changed => Reason::Owed,
+            false => Reason::Refresh,
         },
         fresh,
     };

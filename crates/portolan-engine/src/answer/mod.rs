@@ -11,6 +11,7 @@ use portolan_core::{Name, ResourceSet, Selection, Snapshot};
 
 use self::changes::Changes;
 use crate::everything;
+use crate::rendering::Rendering;
 use crate::subscription::Subscription;
 use crate::touched::Touched;
 use crate::type_state::TypeState;
@@ -20,6 +21,7 @@ use crate::{Reason, SessionConfig, Variant};
 #[derive(Debug)]
 pub(crate) struct Circumstances<'a> {
     pub(crate) variant: Variant,
+    pub(crate) rendering: Rendering,
     pub(crate) config: &'a SessionConfig,
     pub(crate) snapshot: &'a Snapshot,
     /// Changes wait; only what is owed goes.
@@ -77,7 +79,9 @@ impl Outcome {
 /// Says what there is to say of one type now.
 pub(crate) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
     let reconnected = state.owed.unless_at.as_deref();
-    if reconnected.is_some_and(|version| everything::is_version_of(version, set)) {
+    // What a client may keep for a while only it must hear of.
+    let silent = !(now.rendering.timed && set.is_timed());
+    if silent && reconnected.is_some_and(|version| everything::is_version_of(version, set)) {
         return Outcome::silence(true);
     }
     if state.is_full_state(now.variant) {

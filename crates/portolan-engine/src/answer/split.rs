@@ -2,9 +2,10 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use portolan_core::{EntryForm, Name, ResponseSplit, Selection};
+use portolan_core::{Name, ResponseSplit, Selection};
 
 use super::Answer;
+use crate::rendering::Rendering;
 use crate::touched::Touched;
 
 /// What a name costs besides its letters where it is said to be gone, or has a resource without a body.
@@ -12,23 +13,28 @@ const NAME_OVERHEAD: usize = 16;
 
 impl Answer {
     /// Length of what the answer adds to a message, in bytes; a little more than it is.
-    pub(crate) fn encoded_len(&self, form: EntryForm) -> usize {
+    pub(crate) fn encoded_len(&self, rendering: Rendering) -> usize {
         let names = self
             .removed
             .iter()
             .chain(&self.bodyless)
             .chain(&self.bodyless);
         let names: usize = names.map(|name| name.len() + NAME_OVERHEAD).sum();
-        self.resources.encoded_len(form) + names
+        rendering.len(&self.resources) + names
     }
 
     /// The answer in parts of at most `max` bytes, as far as that is possible. They are one answer still: nothing comes
     /// between them, and what holds one back holds all.
-    pub(crate) fn split(self, form: EntryForm, rule: ResponseSplit, max: usize) -> VecDeque<Self> {
-        if rule == ResponseSplit::Never || self.encoded_len(form) <= max {
+    pub(crate) fn split(
+        self,
+        rendering: Rendering,
+        rule: ResponseSplit,
+        max: usize,
+    ) -> VecDeque<Self> {
+        if rule == ResponseSplit::Never || self.encoded_len(rendering) <= max {
             return VecDeque::from([self]);
         }
-        let resources = self.resources.clone().split(form, max).into_iter();
+        let resources = rendering.split(self.resources.clone(), max).into_iter();
         let resources = resources.filter(|part| !part.is_empty()).map(|part| Part {
             resources: part,
             ..Part::default()

@@ -26,6 +26,13 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
             // A rejection that another answer has overtaken is told and changes nothing (C-111). Where that one holds
             // everything, it is what decides.
             let overtaken = state.window.is_overtaken(settled.sent.nonce);
+            if error.is_some() && settled.is_heartbeat() {
+                match whole {
+                    // There is nothing else to send of it.
+                    true => state.lives.clear(),
+                    false => state.lives.distrust(),
+                }
+            }
             match error {
                 Some(_) if !overtaken => state.suspects.add(settled.touched),
                 Some(_) if whole => state.window.inherit(settled.touched),
@@ -47,6 +54,9 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
         Some(_) => nonce
             .and_then(|nonce| state.window.reject(nonce))
             .map(|rejected| {
+                if rejected.is_heartbeat() {
+                    state.lives.distrust();
+                }
                 state.suspects.add(rejected.touched);
                 rejected.sent
             }),

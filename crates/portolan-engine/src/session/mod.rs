@@ -2,6 +2,7 @@
 
 mod acknowledge;
 mod bounds;
+mod refresh;
 mod request;
 mod turn;
 
@@ -14,9 +15,11 @@ use portolan_core::{Generation, ResourceType, View};
 
 pub(crate) use self::request::resolve;
 use self::turn::Turn;
+use crate::rendering::Rendering;
 use crate::type_state::TypeState;
 use crate::{
-    Event, Nonce, ProtocolError, Request, Response, Scope, SessionConfig, Unsettled, Variant,
+    ClientFeatures, Event, Nonce, ProtocolError, Request, Response, Scope, SessionConfig,
+    Unsettled, Variant,
 };
 
 /// The protocol on one stream.
@@ -68,6 +71,7 @@ pub struct Session {
     variant: Variant,
     scope: Scope,
     config: Arc<SessionConfig>,
+    features: ClientFeatures,
     /// Sorted by [`TypeState::place`]: the order in which types are answered.
     types: Vec<TypeState>,
     events: VecDeque<Event>,
@@ -93,6 +97,7 @@ impl Session {
             variant,
             scope,
             config,
+            features: ClientFeatures::default(),
             types: Vec::new(),
             events: VecDeque::new(),
             sent: 0,
@@ -103,6 +108,11 @@ impl Session {
             distrusted: Vec::new(),
             failed: None,
         }
+    }
+
+    /// Says what the client can do. Default: nothing that is not common to all. Call it before the first response.
+    pub fn set_features(&mut self, features: ClientFeatures) {
+        self.features = features;
     }
 
     /// Does not believe what the client says it has of this from an earlier stream. Call it before the first request,
@@ -152,6 +162,7 @@ impl Session {
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
     pub fn handle_timeout(&mut self, now: Duration) {
         for state in &mut self.types {
+            self.dirty |= state.lives.ring(now);
             if let Some(nonce) = state.pace.expire(now, self.config.unread_after()) {
                 self.dirty = true;
                 self.events.push_back(Event::UnreadTooLong {
@@ -182,10 +193,9 @@ impl Session {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         let wait = self.config.unread_after();
-        self.types
-            .iter()
-            .filter_map(|state| state.pace.deadline(wait))
-            .min()
+        let deadlines = |state: &TypeState| [state.pace.deadline(wait), state.lives.deadline()];
+        let deadlines = self.types.iter().flat_map(deadlines);
+        deadlines.flatten().min()
     }
 
     /// Whether there is a change that waits for an earlier response to be read.
@@ -201,6 +211,14 @@ impl Session {
             .iter()
             .map(|state| state.subscription.names().len())
             .sum()
+    }
+
+    /// How resources are written.
+    fn rendering(&self) -> Rendering {
+        Rendering {
+            form: self.variant.entry_form(),
+            timed: self.features.is_told_ttls(self.config.ttl(), self.variant),
+        }
     }
 
     /// The state of a type, made if it is new to the stream.

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use portolan_core::{
-    MissingName, Name, Publication, Resource, ResourceSet, Selection, Snapshot, TypeUrl, Version,
-    View,
+    Generation, MissingName, Name, Publication, Resource, ResourceSet, Selection, Snapshot,
+    TypeUrl, Version, View,
 };
 
-use super::Session;
+use super::{Session, refresh};
 use crate::answer::{Answer, Circumstances, compose};
 use crate::everything;
 use crate::type_state::TypeState;
@@ -61,6 +61,10 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
                 return Some(response);
             }
         }
+        if let Some(response) = refresh::next(session, &turn, now) {
+            session.turn = Some(turn);
+            return Some(response);
+        }
         tell_settled(session, &turn);
     }
 }
@@ -88,6 +92,14 @@ fn tell_settled(session: &mut Session, turn: &Turn) {
 }
 
 impl Turn {
+    pub(super) fn snapshot(&self) -> &Snapshot {
+        self.publication.snapshot()
+    }
+
+    pub(super) fn generation(&self) -> Generation {
+        self.publication.generation()
+    }
+
     fn advance(&mut self, session: &Session) -> Option<usize> {
         let after = self.after.as_ref().map(|(rank, url)| (*rank, url));
         let at = session
@@ -101,7 +113,7 @@ impl Turn {
 
 fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> Option<Response> {
     let snapshot = turn.publication.snapshot();
-    let read = session.read;
+    let (read, rendering) = (session.read, session.rendering());
     let state = &mut session.types[at];
     // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
     let waited = state.pace.is_waiting();
@@ -111,6 +123,9 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
         turn.told_all = false;
         return None;
     };
+    if state.is_full_state(session.variant) && state.lives.is_due(now) {
+        state.owed.refresh = refresh::is_due_in_whole(state, set, now);
+    }
     if !state.is_supported(session.variant) || (state.owed.is_empty() && state.known.is_at(set)) {
         return None;
     }
@@ -121,6 +136,7 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     let hold = unread || (turn.waits && !independent);
     let circumstances = Circumstances {
         variant: session.variant,
+        rendering,
         config: &session.config,
         snapshot,
         hold,
@@ -144,6 +160,11 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     turn.told_all &= outcome.complete;
     state.owed.clear();
     if outcome.complete {
+        if rendering.timed && (set.is_timed() || !state.lives.is_empty()) {
+            let nothing = Selection::none();
+            let sent = outcome.answer.as_ref().map_or(&nothing, |a| &a.resources);
+            refresh::note_untold(state, set, sent, now);
+        }
         state.known.move_to(set);
     }
     let answer = outcome.answer?;
@@ -151,12 +172,12 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
         answer.resources.iter().for_each(|r| state.known.sent(r));
         answer.removed.iter().for_each(|n| state.known.removed(n));
     }
-    let (form, max) = (session.variant.entry_form(), max_payload(session, at));
+    let max = max_payload(session, at);
     let mut parts = match session.types[at].is_full_state(session.variant) {
         true => VecDeque::from([answer]),
         false => {
             let rule = session.types[at].resource_type.split();
-            answer.split(form, rule, max)
+            answer.split(rendering, rule, max)
         }
     };
     let first = parts.pop_front()?;
@@ -182,7 +203,7 @@ fn next_part(session: &mut Session, turn: &mut Turn, now: Duration) -> Option<Re
 }
 
 /// Room for an answer in a response that is not to be cut.
-fn max_payload(session: &Session, at: usize) -> usize {
+pub(super) fn max_payload(session: &Session, at: usize) -> usize {
     let head = session.types[at].url().as_str().len() + HEAD;
     session.config.max_response().saturating_sub(head)
 }
@@ -192,10 +213,23 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
     session.sent += 1;
     let nonce = Nonce::new(session.sent);
     tell_oversized(session, at, &answer, nonce);
+    let rendering = session.rendering();
     let state = &mut session.types[at];
     let type_url = state.url().clone();
     let version = version(session.variant, state, turn.publication.snapshot());
     let generation = turn.publication.generation();
+    if rendering.is_timed(&answer.resources) || !state.lives.is_empty() {
+        let whole = state.is_full_state(session.variant);
+        if whole {
+            state.lives.clear();
+        }
+        answer.removed.iter().for_each(|name| state.lives.end(name));
+        answer
+            .resources
+            .iter()
+            .for_each(|r| state.lives.sent(r, now));
+        state.lives.show(version.clone(), generation);
+    }
     if answer.reason == Reason::Changed {
         state.pace.sent(nonce, now);
     }
@@ -205,7 +239,11 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         version: version.clone(),
         generation,
     };
-    if let Some(oldest) = state.window.push(InFlight::new(sent, answer.touched)) {
+    let in_flight = match answer.reason {
+        Reason::Refresh => InFlight::heartbeat(sent),
+        _ => InFlight::new(sent, answer.touched),
+    };
+    if let Some(oldest) = state.window.push(in_flight) {
         session.events.push_back(Event::AssumedAccepted {
             type_url: type_url.clone(),
             nonce: oldest.sent.nonce,
@@ -218,6 +256,8 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         version,
         nonce,
         resources: answer.resources,
+        heartbeats: Vec::new(),
+        timed: rendering.timed,
         bodyless: answer.bodyless,
         removed: answer.removed,
         generation,
@@ -226,7 +266,7 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
 }
 
 fn tell_oversized(session: &mut Session, at: usize, answer: &Answer, nonce: Nonce) {
-    let len = answer.encoded_len(session.variant.entry_form());
+    let len = answer.encoded_len(session.rendering());
     if len > max_payload(session, at) {
         session.events.push_back(Event::Oversized {
             type_url: session.types[at].url().clone(),
@@ -237,7 +277,7 @@ fn tell_oversized(session: &mut Session, at: usize, answer: &Answer, nonce: Nonc
 }
 
 /// What a response shows as its version: the caller's label, or else that of the content.
-fn version(variant: Variant, state: &TypeState, snapshot: &Snapshot) -> Version {
+pub(super) fn version(variant: Variant, state: &TypeState, snapshot: &Snapshot) -> Version {
     let shown = snapshot.version_info(state.url());
     match snapshot.set(state.url()) {
         Some(set)

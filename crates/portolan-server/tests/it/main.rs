@@ -29,4 +29,5 @@ mod services;
 mod source;
 mod status;
 mod transport;
+mod ttl;
 mod turns;

@@ -46,7 +46,10 @@ impl TestSource {
             let resource = Resource::builder(type_url, *name, body.to_vec());
             builder.insert(resource).unwrap();
         }
-        let snapshot = builder.build();
+        self.publish_snapshot(builder.build());
+    }
+
+    pub(crate) fn publish_snapshot(&self, snapshot: Snapshot) {
         let mut state = self.state();
         state.publication = Some(match state.publication.take() {
             Some(last) => last.next(snapshot),

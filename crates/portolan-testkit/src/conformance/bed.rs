@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use portolan_core::{Name, Snapshot, TypeUrl};
+use portolan_core::{Name, Node, Snapshot, TypeUrl};
 use portolan_engine::{Event, Request, Response, SessionConfig, Variant};
 
 use crate::fixture::Body;
@@ -10,6 +10,8 @@ use crate::fixture::Body;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan {
+    /// The node that all streams come from.
+    pub node: Node,
     /// The variant that the streams speak.
     pub variant: Variant,
     /// The type of a service for one type; `None` is the aggregated service.
@@ -65,6 +67,8 @@ pub struct Answer {
     pub nonce: String,
     /// The resources that have a body.
     pub resources: Vec<AnswerResource>,
+    /// Resources without a body that live on.
+    pub heartbeats: Vec<AnswerHeartbeat>,
     /// Names of resources without a body.
     pub bodyless: Vec<Name>,
     /// `removed_resources`
@@ -81,6 +85,32 @@ pub struct AnswerResource {
     pub version: Option<String>,
     /// Its body.
     pub body: Vec<u8>,
+    /// Its time to live.
+    pub ttl: Option<Duration>,
+}
+
+/// A resource of an [`Answer`] that has no body, and a time to live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AnswerHeartbeat {
+    /// Its name.
+    pub name: Name,
+    /// Its version.
+    pub version: String,
+    /// Its time to live.
+    pub ttl: Duration,
+}
+
+impl AnswerHeartbeat {
+    /// A heartbeat.
+    #[must_use]
+    pub fn new(name: impl Into<Name>, version: impl Into<String>, ttl: Duration) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            ttl,
+        }
+    }
 }
 
 impl AnswerResource {
@@ -101,7 +131,15 @@ impl AnswerResource {
             name,
             version,
             body,
+            ttl: None,
         }
+    }
+
+    /// The same with a time to live, if there is one.
+    #[must_use]
+    pub fn with_ttl(mut self, ttl: Option<Duration>) -> Self {
+        self.ttl = ttl;
+        self
     }
 }
 
@@ -118,6 +156,7 @@ impl Answer {
             version: version.into(),
             nonce: nonce.into(),
             resources: Vec::new(),
+            heartbeats: Vec::new(),
             bodyless: Vec::new(),
             removed: Vec::new(),
         }
@@ -135,9 +174,15 @@ impl From<&Response> for Answer {
         let resources = response.resources.iter().map(|resource| {
             let version = resource.version().as_str().to_owned();
             let version = (response.variant == Variant::Delta).then_some(version);
-            AnswerResource::new(resource.name().clone(), version, resource.body().to_vec())
+            let body = resource.body().to_vec();
+            let ttl = resource.ttl().filter(|_| response.timed);
+            AnswerResource::new(resource.name().clone(), version, body).with_ttl(ttl)
         });
         answer.resources = resources.collect();
+        let heartbeats = response.heartbeats.iter();
+        let heartbeats =
+            heartbeats.map(|h| AnswerHeartbeat::new(h.name.clone(), h.version.as_str(), h.ttl));
+        answer.heartbeats = heartbeats.collect();
         answer.bodyless.clone_from(&response.bodyless);
         answer.removed.clone_from(&response.removed);
         answer

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use portolan_core::TypeUrl;
-use portolan_engine::Variant;
+use portolan_engine::{TtlPolicy, Variant};
 
 use super::step::{Edit, Step};
 use super::text::Line;
@@ -22,6 +22,10 @@ pub struct Case {
 pub(super) struct Options {
     pub(super) legacy_wildcard: Option<bool>,
     pub(super) max_response: Option<usize>,
+    /// Of the node, and of the server.
+    pub(super) features: Vec<String>,
+    pub(super) user_agent: Option<String>,
+    pub(super) ttl: Option<TtlPolicy>,
     pub(super) only: Option<Only>,
     pub(super) only_simulated: bool,
 }
@@ -177,9 +181,17 @@ impl Options {
             "only single" => self.only = Some(Only::Single),
             "only simulated" => self.only_simulated = true,
             "with legacy_wildcard=off" => self.legacy_wildcard = Some(false),
-            other => match other.strip_prefix("with max_response=") {
-                Some(bytes) => self.max_response = Some(bytes.parse().map_err(|_| "no number")?),
-                None => return Err(format!("{other:?} is no option, and no script has begun")),
+            "with ttl=never" => self.ttl = Some(TtlPolicy::Never),
+            "with ttl=always" => self.ttl = Some(TtlPolicy::Always),
+            other => match other.strip_prefix("with ").and_then(|w| w.split_once('=')) {
+                Some(("max_response", bytes)) => {
+                    self.max_response = Some(bytes.parse().map_err(|_| "no number")?);
+                }
+                Some(("features", names)) => {
+                    self.features = names.split(',').map(str::to_owned).collect();
+                }
+                Some(("user_agent", name)) => self.user_agent = Some(name.to_owned()),
+                _ => return Err(format!("{other:?} is no option, and no script has begun")),
             },
         }
         Ok(())

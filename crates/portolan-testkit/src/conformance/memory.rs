@@ -122,6 +122,33 @@ struct TypeMemory {
     responses: BTreeMap<String, String>,
     accepted: String,
     newest: String,
+    /// By name, the versions of resources in delta.
+    versions: BTreeMap<Name, String>,
+}
+
+impl TypeMemory {
+    /// A client knows a heartbeat by its version: in delta that of the resource as it came last, in state of the world
+    /// that of the response, which is that of the one before.
+    fn check_heartbeats(&self, variant: Variant, answer: &Answer) -> Result<(), String> {
+        for heartbeat in &answer.heartbeats {
+            let version = &heartbeat.version;
+            let is_known = match variant {
+                Variant::Sotw => {
+                    let newest = self.responses.get(&self.newest);
+                    newest == Some(version) && answer.version == *version
+                }
+                // What an earlier stream brought was not seen on this one.
+                _ => {
+                    let newest = self.versions.get(&heartbeat.name);
+                    newest.is_none_or(|newest| newest == version)
+                }
+            };
+            if !is_known {
+                return Err(format!("a heartbeat has another version: {heartbeat:?}"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl StreamMemory {
@@ -206,7 +233,12 @@ impl StreamMemory {
     }
 
     /// Notes a response that came as expected.
-    pub(super) fn received(&mut self, expected: &Expected, answer: &Answer) -> Result<(), String> {
+    pub(super) fn received(
+        &mut self,
+        variant: Variant,
+        expected: &Expected,
+        answer: &Answer,
+    ) -> Result<(), String> {
         if answer.nonce.is_empty() {
             return Err("a response has no nonce".to_owned());
         }
@@ -220,6 +252,14 @@ impl StreamMemory {
             return Err(format!("{} is another response", expected.nonce));
         }
         let memory = self.types.entry(answer.type_url.clone()).or_default();
+        memory.check_heartbeats(variant, answer)?;
+        for resource in &answer.resources {
+            if let Some(version) = &resource.version {
+                memory
+                    .versions
+                    .insert(resource.name.clone(), version.clone());
+            }
+        }
         memory
             .responses
             .insert(answer.nonce.clone(), answer.version.clone());

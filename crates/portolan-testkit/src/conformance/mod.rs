@@ -46,12 +46,13 @@
 //!
 //! Above the scripts: `only ads` or `only single` where a case is not about both kinds of service (one that asks for
 //! several types runs on the aggregated one anyway), `only simulated`, `with legacy_wildcard=off`,
-//! `with max_response=<bytes>`. A script has these lines, and others of these kinds fail it: whatever comes must be
+//! `with max_response=<bytes>`, `with ttl=always` or `never`; of the client, `with features=a,b` and
+//! `with user_agent=envoy`. A script has these lines, and others of these kinds fail it: whatever comes must be
 //! expected, in this order, and nothing may be left at its end.
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it |
+//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it, and `ttl=2s` how long it lives |
 //! | `remove EDS a` | takes one out |
 //! | `label CDS v9` | gives a type a label |
 //! | `publish` | publishes what the lines before say; without it the next line that is none of these does. By itself, an empty publication or the same again |
@@ -61,6 +62,7 @@
 //! | `> ACK EDS n1`, `> NACK EDS n1` | answers a response, with names, `+[a]`, `err=13:"text"` if wanted |
 //! | `< EDS v1 n1 [a@2]` | state of the world: this comes. Another `v` is another version, however it is marked, and `"v9"` is that text |
 //! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, which have the versions that were published, removed names, names without a body; a version as well |
+//! | `< EDS v1 n2 [a@2~2s] ~[b~4s]` | resources with their times to live, and heartbeats, of which each has the version that it must have |
 //! | `quiet` | nothing comes |
 //! | `wait 5s` | nothing has come, and time passes; behind a network each line takes some milliseconds more |
 //! | `hold`, `release` | the client ceases to read, reads again |
@@ -84,10 +86,10 @@ mod text;
 use std::fmt;
 use std::sync::Arc;
 
-use portolan_core::{Snapshot, Source, TypeUrl};
+use portolan_core::{Node, Snapshot, Source, TypeUrl};
 use portolan_engine::Variant;
 
-pub use self::bed::{Answer, AnswerResource, Bed, Plan};
+pub use self::bed::{Answer, AnswerHeartbeat, AnswerResource, Bed, Plan};
 pub use self::case::{Case, CaseError};
 use self::case::{Only, Script};
 use self::play::Player;
@@ -98,7 +100,7 @@ use crate::Setup;
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 16] = [
+const GROUPS: [(&str, &str); 18] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -113,6 +115,8 @@ const GROUPS: [(&str, &str); 16] = [
     ("WARM", include_str!("cases/warm.txt")),
     ("WARM", include_str!("cases/warm_parents.txt")),
     ("NOEXIST", include_str!("cases/noexist.txt")),
+    ("TTL", include_str!("cases/ttl.txt")),
+    ("TTL", include_str!("cases/ttl_refresh.txt")),
     ("DUP", include_str!("cases/dup.txt")),
     ("SIZE", include_str!("cases/size.txt")),
 ];
@@ -216,7 +220,18 @@ impl Run {
         if let Some(bytes) = options.max_response {
             config = config.with_max_response(bytes);
         }
+        if let Some(policy) = options.ttl {
+            config = config.with_ttl(policy);
+        }
+        let mut node = Node::new(NODE);
+        if let Some(name) = &options.user_agent {
+            node = node.with_user_agent(name, "");
+        }
+        for feature in &options.features {
+            node = node.with_client_feature(feature);
+        }
         Plan {
+            node,
             variant: self.script().variant,
             single: self.single.clone(),
             config,

@@ -4,7 +4,7 @@ use std::time::Duration;
 use portolan_core::{Resource, ResourceBuilder, Snapshot, TypeUrl};
 use portolan_engine::Event;
 
-use super::bed::{Answer, AnswerResource, Bed};
+use super::bed::{Answer, AnswerHeartbeat, AnswerResource, Bed};
 use super::case::Script;
 use super::memory::{StreamMemory, Versions};
 use super::step::{Edit, Expected, Step, Told};
@@ -190,16 +190,22 @@ impl<'a> Player<'a> {
         let answer = waiting.remove(0);
         let memory = self.streams.entry(self.stream).or_default();
         self.versions.check(expected, &answer)?;
-        memory.received(expected, &answer)?;
+        memory.received(self.script.variant, expected, &answer)?;
         let mut came: Vec<_> = answer.resources.iter().map(shown).collect();
         let mut removed: Vec<_> = answer.removed.iter().map(ToString::to_string).collect();
         let mut bodyless: Vec<_> = answer.bodyless.iter().map(ToString::to_string).collect();
-        for names in [&mut came, &mut removed, &mut bodyless] {
+        let mut heartbeats: Vec<_> = answer.heartbeats.iter().map(beat).collect();
+        for names in [&mut came, &mut removed, &mut bodyless, &mut heartbeats] {
             names.sort();
         }
-        let wanted =
-            [&expected.resources, &expected.removed, &expected.bodyless].map(|names| sorted(names));
-        if answer.type_url == expected.type_url && [came, removed, bodyless] == wanted {
+        let wanted = [
+            &expected.resources,
+            &expected.removed,
+            &expected.bodyless,
+            &expected.heartbeats,
+        ];
+        let wanted = wanted.map(|names| sorted(names));
+        if answer.type_url == expected.type_url && [came, removed, bodyless, heartbeats] == wanted {
             return Ok(());
         }
         Err(format!("what came is {}", line(&answer)))
@@ -251,7 +257,11 @@ fn rebuilt(resource: &Resource) -> ResourceBuilder {
         resource.name().clone(),
         resource.body(),
     );
-    builder.on_demand(resource.on_demand())
+    let builder = builder.on_demand(resource.on_demand());
+    match resource.ttl() {
+        Some(ttl) => builder.ttl(ttl),
+        None => builder,
+    }
 }
 
 fn telling(event: &Event) -> Option<Told> {
@@ -283,18 +293,30 @@ fn telling(event: &Event) -> Option<Told> {
     })
 }
 
-/// A resource as scripts write it: its name, and its revision if it has one.
+/// A resource as scripts write it: its name, its revision if it has one, and its time to live if it has that.
 fn shown(resource: &AnswerResource) -> String {
     let body = bytes::Bytes::copy_from_slice(&resource.body);
-    match Body::parse(&body).value("rev") {
+    let name = match Body::parse(&body).value("rev") {
         Some(revision) => format!("{}@{revision}", resource.name),
         None => resource.name.to_string(),
+    };
+    match resource.ttl {
+        Some(ttl) => format!("{name}~{ttl:?}"),
+        None => name,
     }
+}
+
+fn beat(heartbeat: &AnswerHeartbeat) -> String {
+    format!("{}~{:?}", heartbeat.name, heartbeat.ttl)
 }
 
 fn line(answer: &Answer) -> String {
     let resources: BTreeSet<_> = answer.resources.iter().map(shown).collect();
     let mut line = format!("{} {resources:?}", short(&answer.type_url));
+    if !answer.heartbeats.is_empty() {
+        let heartbeats: Vec<_> = answer.heartbeats.iter().map(beat).collect();
+        line += &format!(" ~{heartbeats:?}");
+    }
     for (mark, names) in [('-', &answer.removed), ('?', &answer.bodyless)] {
         if !names.is_empty() {
             let names: Vec<_> = names.iter().map(ToString::to_string).collect();

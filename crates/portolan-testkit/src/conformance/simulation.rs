@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use portolan_core::{Node, Snapshot, Source};
+use portolan_core::{Snapshot, Source};
 use portolan_engine::{Event, ProtocolError, Request, Scope};
 
+use super::Subject;
 use super::bed::{Answer, Bed, Plan};
-use super::{NODE, Subject};
 use crate::{Pair, PlainClient, Setup};
 
 /// Sessions that read from a subject, in one thread.
@@ -54,7 +54,7 @@ impl<S: Subject> Bed for Simulation<'_, S> {
         };
         let setup = Setup::default()
             .with_config(self.plan.config.clone())
-            .with_node(Node::new(NODE))
+            .with_node(self.plan.node.clone())
             .with_scope(scope);
         let client = PlainClient::new(self.plan.variant).without_acks();
         self.streams.insert(stream, open(client, &source, setup));

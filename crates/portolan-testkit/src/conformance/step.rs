@@ -5,8 +5,9 @@ use portolan_core::{ResourceTypes, TypeUrl};
 use super::text::{Line, Word, word_of};
 use crate::fixture::Fixture;
 
-/// Among the words of a body, the one that is none.
+/// Among the words of a body, those that are none.
 const ON_DEMAND: &str = "on-demand";
+const TTL: &str = "ttl=";
 
 /// What a script does, line by line.
 #[derive(Clone, Debug)]
@@ -99,6 +100,7 @@ pub(super) struct Expected {
     pub(super) resources: Vec<String>,
     pub(super) removed: Vec<String>,
     pub(super) bodyless: Vec<String>,
+    pub(super) heartbeats: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -190,6 +192,7 @@ impl Expected {
             resources: Vec::new(),
             removed: Vec::new(),
             bodyless: Vec::new(),
+            heartbeats: Vec::new(),
         };
         while let Some(key) = line.key() {
             let names = line.list()?;
@@ -197,6 +200,7 @@ impl Expected {
                 "" => expected.resources = names,
                 "-" => expected.removed = names,
                 "?" => expected.bodyless = names,
+                "~" => expected.heartbeats = names,
                 other => return Err(format!("a response has no {other:?}")),
             }
         }
@@ -252,7 +256,7 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
     let mut fixtures = Vec::new();
     while !line.is_over() {
         let Item { name, revision } = item(&line.word()?);
-        let words = line.braces()?;
+        let (words, ttl) = without_ttl(line.braces()?)?;
         let own = format!("name={name}");
         let fixture = match words {
             Some(words) => words.iter().fold(
@@ -264,7 +268,10 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
             ),
             None => Fixture::of(&type_url, name),
         };
-        let fixture = fixture.word(&own);
+        let fixture = match ttl {
+            Some(ttl) => fixture.word(&own).ttl(ttl),
+            None => fixture.word(&own),
+        };
         fixtures.push(match revision.text.as_str() {
             "" => fixture,
             revision => fixture.revision(number(revision)?),
@@ -274,6 +281,21 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
         true => Err("nothing is put".to_owned()),
         false => Ok(fixtures),
     }
+}
+
+/// The words of a body, and the time to live that stood among them. Where nothing else did, the body is the usual one.
+fn without_ttl(
+    words: Option<Vec<String>>,
+) -> Result<(Option<Vec<String>>, Option<Duration>), String> {
+    let Some(mut words) = words else {
+        return Ok((None, None));
+    };
+    let at = words.iter().position(|word| word.starts_with(TTL));
+    let Some(ttl) = at.map(|at| words.remove(at)) else {
+        return Ok((Some(words), None));
+    };
+    let ttl = duration(&ttl[TTL.len()..])?;
+    Ok(((!words.is_empty()).then_some(words), Some(ttl)))
 }
 
 fn is_on_demand(type_url: &TypeUrl) -> bool {

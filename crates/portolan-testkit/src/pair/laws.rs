@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use portolan_core::{Name, ResourceTypes, SotwMode, TypeUrl};
+use portolan_core::{MissingName, Name, ResourceTypes, SotwMode, TypeUrl};
 use portolan_engine::{Nonce, Response, Variant};
 
 /// What holds for every response of every stream, whatever the scenario.
@@ -44,12 +44,25 @@ impl Laws {
             return Err("state of the world knows neither removals nor resources without a body");
         }
         let partial = types.get(url).sotw_mode() != SotwMode::FullState;
-        if sotw && partial && response.resources.is_empty() {
+        let heartbeats = &response.heartbeats;
+        if !heartbeats.is_empty() && (sotw && !partial || !response.timed) {
+            return Err(
+                "heartbeats tell no more than what the client knows to have an end (C-295)",
+            );
+        }
+        let bodyless = types.get(url).missing_name() == MissingName::Bodyless;
+        if !heartbeats.is_empty() && bodyless {
+            return Err("a virtual host without a body is none");
+        }
+        if sotw && partial && response.resources.is_empty() && heartbeats.is_empty() {
             return Err("an empty answer of a partial type says nothing");
         }
         let resources = response.resources.iter().map(|r| r.name());
         let mut named = BTreeSet::new();
-        let mut names = resources.chain(&response.bodyless).chain(&response.removed);
+        let mut names = resources
+            .chain(heartbeats.iter().map(|heartbeat| &heartbeat.name))
+            .chain(&response.bodyless)
+            .chain(&response.removed);
         match names.all(|name: &Name| named.insert(name)) {
             true => Ok(()),
             false => Err("a name is at most once in a response (C-374, C-375)"),

@@ -13,7 +13,9 @@ use std::time::Duration;
 use portolan_core::{
     Announced, Delivery, DeliveryOutcome, Interest, Peer, Settlement, Source, TypeUrl, View,
 };
-use portolan_engine::{Event, ProtocolError, Request, Response, Scope, Session, Unsettled};
+use portolan_engine::{
+    ClientFeatures, Event, ProtocolError, Request, Response, Scope, Session, Unsettled,
+};
 
 use self::laws::Laws;
 use self::link::Link;
@@ -216,6 +218,7 @@ impl<C: Client> Pair<C> {
         let opened = self.source.open(&self.setup.node, &Peer::unknown(), waker);
         let (scope, config) = (self.setup.scope.clone(), Arc::clone(&self.setup.config));
         let mut session = Session::new(self.client.variant(), scope, config);
+        session.set_features(ClientFeatures::of(&self.setup.node));
         session.distrust(std::mem::take(&mut self.unsettled));
         self.stream = Some(Stream {
             session,

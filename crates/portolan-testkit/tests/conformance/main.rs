@@ -119,5 +119,9 @@ impl Subject for OfLinearCache {
 
 fn builder(resource: &Resource) -> ResourceBuilder {
     let (url, name) = (resource.type_url().clone(), resource.name().clone());
-    Resource::builder(url, name, resource.body()).on_demand(resource.on_demand())
+    let builder = Resource::builder(url, name, resource.body()).on_demand(resource.on_demand());
+    match resource.ttl() {
+        Some(ttl) => builder.ttl(ttl),
+        None => builder,
+    }
 }

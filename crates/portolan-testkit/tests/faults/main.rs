@@ -11,3 +11,4 @@ mod clients;
 mod delta;
 mod linear;
 mod sotw;
+mod ttl;

@@ -104,7 +104,7 @@ fn a_label_is_stored_and_wakes_nobody() {
 }
 
 #[test]
-fn a_time_to_live_is_stored_and_wakes_nobody() {
+fn c299_a_time_to_live_that_differs_is_a_publication_of_the_same_content() {
     let living = |seconds| {
         let mut builder = Snapshot::builder();
         let cluster = Resource::builder(CLUSTER, "c", &b"1"[..]);
@@ -120,9 +120,12 @@ fn a_time_to_live_is_stored_and_wakes_nobody() {
     let _ = stream.view.load();
     let second = writer.set(&key("a"), living(5));
     drain(&reader);
-    assert_eq!(second, Published::Unchanged(first.generation()));
-    assert_eq!(stream.wakes(), 1);
+    assert_eq!(second, Published::Changed(first.generation().next()));
+    assert_eq!(stream.wakes(), 2);
     let loaded = stream.view.load().unwrap();
+    assert_eq!(loaded.type_generation(&CLUSTER), first.generation());
+    let again = writer.set(&key("a"), living(5));
+    assert_eq!(again, Published::Unchanged(second.generation()));
     let cluster = loaded.snapshot().lookup(&CLUSTER, "c").present().unwrap();
     assert_eq!(cluster.ttl(), Some(Duration::from_secs(5)));
 }

@@ -143,6 +143,7 @@ impl Callbacks for StreamMetrics {
         let series = self.series.of_type(response.type_url().as_str());
         let responses = match response.reason() {
             Reason::Changed => &series.changed,
+            Reason::Refresh => &series.refresh,
             _ => &series.owed,
         };
         responses.increment(1);
@@ -151,7 +152,10 @@ impl Callbacks for StreamMetrics {
             .increment(response.message_len() as u64);
         let mut state = self.state();
         let changed = response.reason() == Reason::Changed;
-        let answered = state.unanswered.take_if(|u| changed || !u.held);
+        let refresh = response.reason() == Reason::Refresh;
+        let answered = state
+            .unanswered
+            .take_if(|u| !refresh && (changed || !u.held));
         if let Some(Unanswered { noticed, .. }) = answered {
             let sent = (response.generation(), noticed);
             state.unsettled.get_or_insert(sent);

@@ -53,7 +53,7 @@ pub(super) const REQUEST_BYTES: Metric = Metric::counter(
 pub(super) const RESPONSES: Metric = Metric::counter(
     "portolan_responses_total",
     &[TYPE, METHOD, REASON],
-    "responses that were handed to the transport: `changed`, or `owed` whatever changed",
+    "responses that were handed to the transport: `changed`, `owed` whatever changed, or a `refresh` of what has a TTL",
 );
 pub(super) const RESPONSE_BYTES: Metric = Metric::counter(
     "portolan_response_bytes_total",

@@ -1,7 +1,7 @@
 use std::sync::{Arc, OnceLock};
 
 use portolan_core::{ResourceTypes, SotwMode, TypeUrl};
-use portolan_engine::Event;
+use portolan_engine::{Event, Reason};
 
 use super::progress::FullState;
 use super::{Index, Progress, ResponseStatus, Slot};
@@ -58,6 +58,10 @@ impl Callbacks for Entry {
     }
 
     fn response(&self, _: &StreamInfo, response: &ResponseInfo<'_>) {
+        if response.reason() == Reason::Refresh {
+            // What the client has is what it had.
+            return;
+        }
         let sent = ResponseStatus::now(response.version(), response.nonce(), response.generation());
         self.update(|progress, full_state| {
             progress.sent(response.type_url(), sent, full_state);

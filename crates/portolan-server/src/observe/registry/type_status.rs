@@ -85,7 +85,7 @@ impl TypeStatus {
         self.wildcard
     }
 
-    /// The newest response that was handed to the transport.
+    /// The newest response that was handed to the transport, and was more than a refresh.
     #[must_use]
     pub fn sent(&self) -> Option<&ResponseStatus> {
         self.sent.as_ref()

@@ -1,0 +1,87 @@
+use portolan_core::Node;
+
+use crate::Variant;
+
+/// What a client can do that not every client can.
+///
+/// ```
+/// use portolan_core::Node;
+/// use portolan_engine::ClientFeatures;
+///
+/// let node = Node::new("a").with_client_feature("xds.config.supports-resource-ttl");
+/// assert!(ClientFeatures::of(&node).ttl());
+/// assert!(!ClientFeatures::of(&node).wrapper());
+/// let envoy = Node::new("b").with_user_agent("envoy", "1.36.0");
+/// assert!(ClientFeatures::of(&envoy).wrapper());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientFeatures {
+    ttl: bool,
+    wrapper: bool,
+}
+
+impl ClientFeatures {
+    /// What a node announces. Envoy announces none of it, and can do all.
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
+        let is_envoy = node.user_agent_name() == "envoy";
+        let announces = |feature: &str| node.client_features().iter().any(|f| f == feature);
+        Self {
+            ttl: is_envoy || announces("xds.config.supports-resource-ttl"),
+            // The specification spells it in two ways (C-289).
+            wrapper: is_envoy
+                || announces("xds.config.resource-in-sotw")
+                || announces("xds.config.supports-resource-in-sotw"),
+        }
+    }
+
+    /// Whether it knows times to live (C-285). Default: no.
+    #[must_use]
+    pub const fn with_ttl(mut self, on: bool) -> Self {
+        self.ttl = on;
+        self
+    }
+
+    /// Whether it reads state-of-the-world resources that are wrapped into one that has a name, a version and a time to
+    /// live (C-288). Default: no. Without it, it can be told of times to live in delta only.
+    #[must_use]
+    pub const fn with_wrapper(mut self, on: bool) -> Self {
+        self.wrapper = on;
+        self
+    }
+
+    /// See [`with_ttl`](Self::with_ttl).
+    #[must_use]
+    pub const fn ttl(self) -> bool {
+        self.ttl
+    }
+
+    /// See [`with_wrapper`](Self::with_wrapper).
+    #[must_use]
+    pub const fn wrapper(self) -> bool {
+        self.wrapper
+    }
+
+    /// Whether times to live are told to the client.
+    pub(crate) const fn is_told_ttls(self, policy: TtlPolicy, variant: Variant) -> bool {
+        let knows = match policy {
+            TtlPolicy::Never => false,
+            TtlPolicy::Announced => self.ttl,
+            TtlPolicy::Always => true,
+        };
+        knows && (self.wrapper || matches!(variant, Variant::Delta))
+    }
+}
+
+/// Which clients are told of [times to live](portolan_core::Resource::ttl).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TtlPolicy {
+    /// None: to all clients resources are what they are without.
+    Never,
+    /// Those of which it is known that they understand them, see [`ClientFeatures`].
+    #[default]
+    Announced,
+    /// All. In state of the world still only those that read wrapped resources.
+    Always,
+}

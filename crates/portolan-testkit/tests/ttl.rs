@@ -1,0 +1,151 @@
+//! Times to live, where a conversation does not say it.
+
+use std::time::Duration;
+
+use portolan_cache::SnapshotCache;
+use portolan_core::node_hash::from_fn;
+use portolan_core::well_known::{CLUSTER, ENDPOINT, RUNTIME};
+use portolan_core::{Node, Snapshot};
+use portolan_engine::Variant;
+use portolan_testkit::{Client, Pair, PlainClient, Setup, Shelf, fixture};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn envoy() -> Setup {
+    Setup::default().with_node(Node::new("e").with_user_agent("envoy", "1.36.0"))
+}
+
+/// A client that asks for runtime layers `0` to `count`, which live for a while.
+fn layers(client: PlainClient, count: usize, setup: Setup) -> Pair<PlainClient> {
+    let shelf = Shelf::new();
+    let name = |i: usize| format!("{i:05}");
+    shelf.put((0..count).map(|i| fixture::runtime(name(i)).ttl(SECOND * 4)));
+    let mut pair = Pair::open(client, &shelf, setup);
+    let names: Vec<_> = (0..count).map(name).collect();
+    match pair.client.variant() {
+        Variant::Sotw => pair.client.ask(&RUNTIME, names),
+        _ => pair
+            .client
+            .subscribe(&RUNTIME, names.iter().map(String::as_str)),
+    }
+    pair.drive();
+    pair
+}
+
+#[test]
+fn c306_the_features_of_a_client_may_decide_what_it_is_served() {
+    let feature = "envoy.lb.does_not_support_overprovisioning";
+    let hash = from_fn(move |node: &Node, _| {
+        Ok(node.client_features().iter().any(|known| known == feature))
+    });
+    let (writer, reader) = SnapshotCache::new(hash).split();
+    for (group, hosts) in [(false, "all"), (true, "healthy")] {
+        let mut snapshot = Snapshot::builder();
+        let endpoints = fixture::endpoints("c", hosts);
+        snapshot.insert(endpoints.into()).unwrap();
+        let _ = writer.set(&group, snapshot.build());
+    }
+    let versions = [Node::new("a"), Node::new("b").with_client_feature(feature)].map(|node| {
+        let setup = Setup::default().with_node(node);
+        let mut pair = Pair::open(PlainClient::delta(), &reader, setup);
+        pair.client.subscribe(&ENDPOINT, ["c"]);
+        pair.drive();
+        let endpoints = pair.client.received()[0].resources.get("c").cloned();
+        endpoints.unwrap().version().clone()
+    });
+    assert_ne!(versions[0], versions[1]);
+}
+
+#[test]
+fn c292_however_many_are_due_a_response_refreshes_some_and_the_next_the_others() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = layers(client, 2_500, envoy());
+        pair.advance(SECOND * 2);
+        let refreshed: Vec<_> = pair.client.received()[1..]
+            .iter()
+            .map(|response| response.heartbeats.len())
+            .collect();
+        assert_eq!(refreshed, [1_000, 1_000, 500]);
+        pair.advance(SECOND * 2);
+        assert_eq!(pair.client.received().len(), 7);
+    }
+}
+
+#[test]
+fn c301_what_is_sent_in_full_again_keeps_to_the_size_of_responses() {
+    let max = 4_000;
+    let config = Setup::default_config().with_max_response(max);
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = layers(client, 100, envoy().with_config(config.clone()));
+        let first = pair.client.received().len();
+        assert!(first > 2);
+        pair.set_window(0);
+        pair.advance(SECOND * 10);
+        pair.set_window(usize::MAX);
+        pair.drive();
+        let again = &pair.client.received()[first..];
+        let resources = again.iter().map(|response| response.resources.len());
+        assert_eq!(resources.sum::<usize>(), 100);
+        for response in pair.client.received() {
+            let len: usize = response.parts().iter().map(bytes::Bytes::len).sum();
+            assert!(len < max, "{len}");
+        }
+    }
+}
+
+/// A stream that cannot be written must not be woken again and again.
+#[test]
+fn c303_a_refresh_that_cannot_be_sent_is_due_once() {
+    let mut pair = layers(PlainClient::delta(), 1, envoy());
+    pair.set_window(0);
+    pair.advance(SECOND * 3);
+    assert_eq!(pair.session().unwrap().poll_timeout(), None);
+    pair.disconnect();
+    pair.advance(SECOND * 60);
+    assert_eq!(pair.client.received().len(), 1);
+}
+
+#[test]
+fn c297_a_change_that_has_to_wait_is_not_sent_by_a_refresh() {
+    let shelf = Shelf::new();
+    let brief = |revision| fixture::runtime("a").revision(revision).ttl(SECOND * 4);
+    shelf.put([brief(1)]);
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, envoy());
+    pair.client.subscribe(&RUNTIME, ["a", "b"]);
+    pair.drive();
+    pair.client.set_acks(false);
+    shelf.put([fixture::runtime("b")]);
+    pair.drive();
+    pair.skip();
+    // The response with `b` is not read, so the change of `a` waits.
+    shelf.put([brief(2)]);
+    pair.advance(SECOND * 2);
+    pair.expect(["-- 2s", "< RTDS n3 [] ~[a~4s]"]);
+    pair.advance(SECOND * 3);
+    let last = pair.client.received().last().unwrap().clone();
+    assert_eq!(last.resources.len(), 1);
+    assert!(last.heartbeats.is_empty());
+}
+
+#[test]
+fn c295_a_refresh_of_clusters_does_not_send_a_change_that_has_to_wait() {
+    let shelf = Shelf::new();
+    let living = |revision| {
+        fixture::static_cluster("a")
+            .revision(revision)
+            .ttl(SECOND * 4)
+    };
+    shelf.put([living(1)]);
+    let mut pair = Pair::open(PlainClient::sotw(), &shelf, envoy());
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    pair.client.set_acks(false);
+    shelf.put([living(2)]);
+    pair.drive();
+    pair.skip();
+    shelf.put([living(3)]);
+    pair.advance(SECOND * 4);
+    pair.expect_quiet();
+    pair.advance(SECOND);
+    pair.expect(["-- 5s", "< CDS v3 n3 [a@3~4s]"]);
+}
