@@ -57,6 +57,11 @@ impl Owed {
         self.owe(name, Why::Asked);
     }
 
+    /// Whether the client named it, and was not answered yet.
+    pub(crate) fn is_asked(&self, name: &Name) -> bool {
+        self.names.get(name) == Some(&Why::Asked)
+    }
+
     pub(crate) fn give_up(&mut self, name: Name) {
         self.owe(name, Why::GivenUp);
     }

@@ -355,3 +355,29 @@ fn b14_what_is_given_up_between_two_parts_is_not_sent() {
     let sent: BTreeSet<_> = pair.client.received().iter().flat_map(names).collect();
     assert_eq!(sent.len(), 50, "{sent:?}");
 }
+
+#[test]
+fn c167_what_is_asked_for_again_between_two_parts_is_not_said_to_be_gone() {
+    let shelf = Shelf::new();
+    shelf.put(endpoints(0..100, "1"));
+    shelf.put([fixture::endpoints("x", "1").on_demand(true)]);
+    let mut pair = pair(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&ENDPOINT, ["*", "x"]);
+    pair.drive();
+    let before = pair.client.received().len();
+    pair.set_window(1);
+    pair.set_reading(false);
+    pair.client
+        .send(PlainClient::delta_request(&ENDPOINT, ["*"], ["x"]));
+    pair.drive();
+    pair.client.subscribe(&ENDPOINT, ["x"]);
+    pair.drive();
+    pair.set_reading(true);
+    pair.drive();
+    let told = &pair.client.received()[before..];
+    let removed: Vec<_> = told.iter().flat_map(|r| &r.removed).collect();
+    assert!(removed.is_empty(), "{removed:?}");
+    let last = told.last().map(names).expect("an answer");
+    assert_eq!(last, ["x".to_owned()].into());
+    check_parts(&told[..told.len() - 1], 100);
+}

@@ -11,6 +11,7 @@ use portolan_core::{Name, ResourceSet, Selection, Snapshot};
 
 use self::changes::Changes;
 use crate::everything;
+use crate::owed::Owed;
 use crate::rendering::Rendering;
 use crate::subscription::Subscription;
 use crate::touched::Touched;
@@ -47,13 +48,15 @@ impl Answer {
         self.resources.is_empty() && self.removed.is_empty() && self.bodyless.is_empty()
     }
 
-    /// The answer without what is not subscribed.
-    pub(crate) fn still_wanted(mut self, subscription: &Subscription) -> Self {
+    /// The answer without what is not subscribed, and without saying that what was asked for meanwhile is gone: that
+    /// is answered next, from newer data.
+    pub(crate) fn still_wanted(mut self, subscription: &Subscription, owed: &Owed) -> Self {
         if !self.resources.iter().all(|r| subscription.covers(r)) {
             let wanted = self.resources.iter().filter(|r| subscription.covers(r));
             self.resources = Selection::of(wanted.cloned());
         }
-        self.removed.retain(|name| subscription.covers_name(name));
+        self.removed
+            .retain(|name| subscription.covers_name(name) && !owed.is_asked(name));
         self.bodyless.retain(|name| subscription.covers_name(name));
         self
     }

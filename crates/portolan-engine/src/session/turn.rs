@@ -186,7 +186,8 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     Some(send(session, at, first, turn, now))
 }
 
-/// The next part of an answer that was too large for one response, without what the client has given up meanwhile.
+/// The next part of an answer that was too large for one response, without what the client has given up or asked for
+/// meanwhile.
 fn next_part(session: &mut Session, turn: &mut Turn, now: Duration) -> Option<Response> {
     loop {
         let (url, parts) = turn.rest.as_mut()?;
@@ -195,7 +196,8 @@ fn next_part(session: &mut Session, turn: &mut Turn, now: Duration) -> Option<Re
             return None;
         };
         let at = session.types.iter().position(|state| state.url() == url)?;
-        let part = part.still_wanted(&session.types[at].subscription);
+        let state = &session.types[at];
+        let part = part.still_wanted(&state.subscription, &state.owed);
         if !part.is_empty() {
             return Some(send(session, at, part, turn, now));
         }

@@ -96,6 +96,10 @@ impl Judge {
         touched.extend(ty.batches.iter().flat_map(Batch::members));
         let fresh = reply.resources.iter().filter(|(n, _)| touched.contains(n));
         let fresh = fresh.copied().collect();
+        // Whoever rejects an answer that he asked for as a whole has rejected all of it.
+        if ty.may_all {
+            touched.extend(reply.resources.iter().map(|(n, _)| n));
+        }
         let content = |n: usize| reply.resources.iter().find(|r| r.0 == n).map(|r| r.1);
         Ok((
             fresh,

@@ -19,6 +19,8 @@ impl Judge {
             let tells_removals = self.tells_removals(at);
             let ty = &mut self.types[at];
             ty.must.retain(|number, _| !needless.contains(number));
+            // If no turn has looked at it, they are answered after all.
+            ty.may.extend(needless);
             // Where nothing is said of what is gone, its return is news.
             let told = ty.told.keys().copied().filter(|_| !tells_removals);
             let gone = told.filter(|number| !contents.contains_key(&(at, *number)));
