@@ -267,3 +267,43 @@ impl Limits {
         self.nack_text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    /// That the order of settings does not matter, as where one takes another back.
+    fn check<T: Clone + Default + core::fmt::Debug>(settings: &[fn(T) -> T]) {
+        let apply = |value: T, set: &fn(T) -> T| set(value);
+        let forth = settings.iter().fold(T::default(), apply);
+        let back = settings.iter().rev().fold(T::default(), apply);
+        assert_eq!(format!("{forth:?}"), format!("{back:?}"));
+        for set in settings {
+            assert_ne!(
+                format!("{:?}", set(T::default())),
+                format!("{:?}", T::default())
+            );
+        }
+    }
+
+    #[test]
+    fn no_setting_takes_another_back() {
+        check::<SessionConfig>(&[
+            |c| c.with_limits(Limits::default().with_names(7)),
+            |c| c.with_unread_after(Duration::from_secs(7)),
+            |c| c.with_legacy_wildcard(false),
+            |c| c.with_reanswer(false),
+            |c| c.with_max_response(7),
+            |c| c.with_ttl(TtlPolicy::Always),
+        ]);
+        check::<Limits>(&[
+            |l| l.with_types(7),
+            |l| l.with_names(7),
+            |l| l.with_name_bytes(7),
+            |l| l.with_unacked(7),
+            |l| l.with_nack_text(7),
+        ]);
+    }
+}

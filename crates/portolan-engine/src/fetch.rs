@@ -255,6 +255,7 @@ mod tests {
         assert!(matches!(wrong, ProtocolError::WrongType { .. }));
         let many = error(&request("", &["a", "b"], ""));
         assert!(matches!(many, ProtocolError::TooManyNames { max: 1, .. }));
+        assert!(Fetch::new(&request("", &["abc"], ""), &scope, &config).is_ok());
         let long = error(&request("", &["long"], ""));
         assert!(matches!(long, ProtocolError::NamesTooLong { max: 3, .. }));
         let mut garbled = request("", &[], "");

@@ -49,6 +49,7 @@ mod tests {
         assert_eq!(introduced.read_by(&["x".into()]), None);
         assert_eq!(introduced.read_by(&["b".into()]), Some(Nonce::new(2)));
         assert_eq!(introduced.read_by(&["a".into()]), None);
+        assert_eq!(introduced.read_by(&["b".into()]), None);
         assert_eq!(introduced.read_by(&["c".into()]), Some(Nonce::new(3)));
     }
 

@@ -136,3 +136,15 @@ impl Known {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_what_a_client_brings_is_that_of_names_and_versions() {
+        let brought = [("abc", "12"), ("d", "")];
+        let known = Known::claimed(brought.into_iter().map(|(n, v)| (n.into(), v.into())));
+        assert_eq!(known.claimed_bytes(), 6);
+    }
+}

@@ -255,4 +255,26 @@ mod tests {
         names.settle_on(&set((0..1000).map(|i| format!("{i:04}"))));
         assert!(names.overlay.base().is_none());
     }
+
+    #[test]
+    fn names_are_in_order_and_replaced_whatever_the_base_holds() {
+        let mut names = NameSet::default();
+        let even: Vec<_> = (0..100).map(|i| format!("{:04}", 2 * i)).collect();
+        for name in &even {
+            names.insert(name.as_str().into());
+        }
+        names.settle_on(&set(even.iter().cloned()));
+        for odd in ["0001", "0051", "0999"] {
+            names.insert(odd.into());
+        }
+        names.remove(&"0004".into());
+        assert!(names.iter().is_sorted());
+        assert_eq!(names.iter().count(), 102);
+        assert_eq!(names.bytes(), 4 * 102);
+
+        let (added, removed) = names.replace(&["0000", "0001", "0002", "0003", "0999"]);
+        assert_eq!(added, [Name::from("0003")]);
+        assert_eq!(removed.len(), 98);
+        assert_eq!(names.bytes(), 4 * 5);
+    }
 }

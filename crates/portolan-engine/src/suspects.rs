@@ -168,4 +168,13 @@ mod tests {
         suspects.sent_again(&names(&["b", "c"]));
         assert!(suspects.is_empty());
     }
+
+    #[test]
+    fn a_response_that_spoke_of_nothing_leaves_nothing_in_doubt() {
+        let mut suspects = Suspects::new(64);
+        suspects.add(names(&[]));
+        suspects.add(names(&["a"]));
+        suspects.add(names(&["a"]));
+        assert_eq!(suspects.touched().count(), 1);
+    }
 }

@@ -46,3 +46,33 @@ fn c151_nor_are_endpoints_of_clusters_when_their_wildcard_ended() {
         assert_eq!(said.map(String::as_str), Some("> ACK CDS n3"));
     }
 }
+
+#[test]
+fn what_is_still_named_when_a_wildcard_ends_is_not_sent_again() {
+    let shelf = Shelf::new();
+    shelf.put(["a", "b"].map(fixture::static_cluster));
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&CLUSTER, ["*", "a"]);
+    pair.drive();
+    pair.client.set_acks(false);
+    // `b` waits, so that of what was sent not all is known.
+    for revision in 2..4 {
+        shelf.put([fixture::static_cluster("b").revision(revision)]);
+        pair.drive();
+    }
+    pair.client.subscribe(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.client.unsubscribe(&CLUSTER, ["*"]);
+    pair.client.ack(&CLUSTER);
+    pair.drive();
+    pair.expect([
+        "> CDS +[* a]",
+        "< CDS n1 [a b]",
+        "> ACK CDS n1",
+        "< CDS n2 [b@2]",
+        "> CDS +[a]",
+        "< CDS n3 [a]",
+        "> CDS -[*]",
+        "> ACK CDS n3",
+    ]);
+}

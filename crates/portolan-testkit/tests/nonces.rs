@@ -208,3 +208,21 @@ fn what_went_before_a_type_that_starts_afresh_is_answered_is_told() {
     pair.drive();
     pair.expect(["> CDS [a] v= n=", "< CDS v2 n2 []", "> ACK CDS n2"]);
 }
+
+#[test]
+fn an_acknowledgement_that_comes_twice_is_not_stale() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::endpoints("a", "1")]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&ENDPOINT, ["a"]);
+        pair.drive();
+        pair.client.ack(&ENDPOINT);
+        pair.drive();
+        let told = pair.take_events();
+        let acked = |e: &&Event| matches!(e, Event::Acked { .. });
+        assert_eq!(told.iter().filter(acked).count(), 1, "{told:?}");
+        let stale = |e: &Event| matches!(e, Event::StaleNonce { .. });
+        assert!(!told.iter().any(stale), "{told:?}");
+    }
+}

@@ -60,3 +60,16 @@ fn fifty_subscriptions_in_a_row_are_each_answered_without_an_ack() {
         assert_eq!(told.count(), 1, "{name}");
     }
 }
+
+#[test]
+fn who_names_everything_gets_what_is_on_demand_too() {
+    let shelf = Shelf::new();
+    let names: Vec<_> = (0..40).map(|i| format!("{i:02}")).collect();
+    let make = |name: &String| fixture::static_cluster(name.as_str()).on_demand(name == "07");
+    shelf.put(names.iter().map(make));
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client
+        .subscribe(&CLUSTER, names.iter().map(String::as_str));
+    pair.drive();
+    assert_eq!(pair.client.held_names(&CLUSTER).len(), 40);
+}

@@ -490,3 +490,45 @@ fn one_turn_speaks_of_one_publication() {
         "> ACK LDS n6",
     ]);
 }
+
+#[test]
+fn an_answer_that_leaves_nothing_to_say_holds_nothing() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, ["a"]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a").revision(2)]);
+    pair.drive();
+    pair.client.subscribe(&CLUSTER, ["a"]);
+    pair.drive();
+    assert_eq!(pair.client.received().len(), 3, "{}", pair.transcript());
+    assert!(!pair.session().unwrap().is_holding());
+    let held = |event: &Event| matches!(event, Event::Held { .. });
+    assert!(!pair.take_events().iter().any(held));
+}
+
+#[test]
+fn a_change_that_goes_with_an_answer_is_paced() {
+    let shelf = Shelf::new();
+    shelf.put(["a", "b"].map(fixture::static_cluster));
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, ["a", "b"]);
+    pair.drive();
+    pair.set_window(0);
+    pair.client.subscribe(&CLUSTER, ["a"]);
+    shelf.put([fixture::static_cluster("b").revision(2)]);
+    pair.drive();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect([
+        "> CDS +[a b]",
+        "< CDS n1 [a b]",
+        "> CDS +[a]",
+        "< CDS n2 [a b@2]",
+    ]);
+    shelf.put([fixture::static_cluster("b").revision(3)]);
+    pair.drive();
+    pair.expect_quiet();
+    assert!(pair.session().unwrap().is_holding());
+}

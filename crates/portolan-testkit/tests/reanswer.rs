@@ -285,6 +285,23 @@ fn the_answer_can_be_switched_off() {
 }
 
 #[test]
+fn switched_off_it_is_given_to_nobody_who_brings_endpoints_either() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a")]);
+    shelf.put([fixture::endpoints("a", "1").version("1")]);
+    for on in [true, false] {
+        let config = Setup::default_config().with_reanswer(on);
+        let setup = Setup::default().with_config(config);
+        let mut pair = Pair::open(PlainClient::delta(), &shelf, setup);
+        pair.client.subscribe(&CLUSTER, []);
+        pair.drive();
+        pair.client.resume(&ENDPOINT, ["a"], [("a", "1")]);
+        pair.drive();
+        assert_eq!(pair.client.held_names(&ENDPOINT).len(), usize::from(on));
+    }
+}
+
+#[test]
 fn no_answer_for_clusters_on_a_stream_of_their_own() {
     let shelf = Shelf::new();
     shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);

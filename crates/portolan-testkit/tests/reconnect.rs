@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use portolan_core::well_known::{CLUSTER, LISTENER, ROUTE, VIRTUAL_HOST};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, VIRTUAL_HOST};
 use portolan_core::{Snapshot, TypeUrl};
-use portolan_engine::{Event, Limits, ProtocolError};
+use portolan_engine::{Event, Limits, ProtocolError, Response, Unsettled, Variant};
 use portolan_testkit::{
-    EnvoyClient, EnvoyMux, GrpcClient, Pair, PlainClient, Setup, Shelf, fixture,
+    Client, EnvoyClient, EnvoyMux, GrpcClient, Pair, PlainClient, Setup, Shelf, fixture,
 };
 
 fn everything(shelf: &Shelf) {
@@ -157,11 +157,11 @@ fn who_was_sent_what_it_named_is_not_taken_for_one_that_has_everything() {
 
 /// A client that has cluster `a` at 1, rejected it at 2, of which it may have applied what it liked, and then lost its
 /// stream, while the server went back to 1.
-fn rolled_back_after_a_rejection(mut client: PlainClient) -> Pair<PlainClient> {
+fn rolled_back_after_a_rejection(client: PlainClient) -> Pair<PlainClient> {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a")]);
-    client.want(&CLUSTER, [""; 0]);
     let mut pair = Pair::new(client, &shelf);
+    pair.client.want(&CLUSTER, []);
     pair.drive();
     pair.client.set_acks(false);
     shelf.put([fixture::static_cluster("a").revision(2)]);
@@ -171,24 +171,68 @@ fn rolled_back_after_a_rejection(mut client: PlainClient) -> Pair<PlainClient> {
     pair.disconnect();
     shelf.put([fixture::static_cluster("a")]);
     pair.client.set_acks(true);
-    pair.connect();
-    pair.skip();
     pair
+}
+
+/// Opens a stream on which the client says that it has what its first response held; gives what it is sent.
+fn back_with_the_first_response(pair: &mut Pair<PlainClient>) -> Vec<Response> {
+    pair.connect();
+    let before = pair.client.received().len();
+    let accepted = pair.client.received()[0].clone();
+    match pair.client.variant() {
+        Variant::Sotw => {
+            let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+            request.version = accepted.version.as_str().to_owned();
+            pair.client.send(request);
+        }
+        _ => {
+            let held = accepted.resources.iter();
+            let held = held.map(|r| (r.name().as_str(), r.version().as_str()));
+            pair.client.resume(&CLUSTER, [], held);
+        }
+    }
+    pair.drive();
+    pair.client.received()[before..].to_vec()
 }
 
 #[test]
 fn a_client_that_left_with_a_rejection_is_not_believed() {
     for client in [PlainClient::sotw(), PlainClient::delta()] {
         let mut pair = rolled_back_after_a_rejection(client);
-        pair.drive();
-        let again = pair.client.received().last().cloned();
-        let sent = again.map(|response| response.resources.len());
-        assert_eq!(sent, Some(1), "{:?}", pair.transcript());
+        let again = back_with_the_first_response(&mut pair);
+        let sent: Vec<_> = again.iter().map(|r| r.resources.len()).collect();
+        assert_eq!(sent, [1], "{}", pair.transcript());
         // It accepted that, and is believed the next time.
-        let before = pair.client.received().len();
+        let again = back_with_the_first_response(&mut pair);
+        assert!(again.is_empty(), "{}", pair.transcript());
+    }
+}
+
+#[test]
+fn nor_is_it_when_it_left_again_before_it_was_answered() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = rolled_back_after_a_rejection(client);
+        pair.set_window(0);
+        assert!(back_with_the_first_response(&mut pair).is_empty());
+        pair.set_window(1);
+        let again = back_with_the_first_response(&mut pair);
+        assert_eq!(again.len(), 1, "{}", pair.transcript());
+    }
+}
+
+#[test]
+fn what_is_not_known_of_one_type_is_not_forgotten_for_another() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = rolled_back_after_a_rejection(client);
         pair.connect();
+        pair.client.set_acks(false);
+        pair.client.want(&LISTENER, []);
         pair.drive();
-        assert_eq!(pair.client.received().len(), before);
+        let unsettled = pair.session().unwrap().unsettled();
+        let urls: Vec<_> = unsettled.iter().map(Unsettled::type_url).collect();
+        assert_eq!(urls, [&LISTENER, &CLUSTER]);
+        let again = back_with_the_first_response(&mut pair);
+        assert_eq!(again.len(), 1, "{}", pair.transcript());
     }
 }
 
@@ -208,23 +252,42 @@ fn c085_a_wildcard_beside_names_is_answered_at_the_current_content() {
     pair.expect(["> CDS [* od] v=v1 n=", "< CDS v1 n1 [a od]", "> ACK CDS n1"]);
 }
 
-#[test]
-fn a_condition_of_silence_ends_when_the_client_names_something() {
+/// A client that has all clusters, `a`, and says so on a new stream before anything is published there again.
+fn back_with_everything() -> (Shelf, Pair<PlainClient>) {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a")]);
-    let current = set_version(&shelf.snapshot().unwrap(), &CLUSTER);
-    shelf.clear();
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
     let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
-    request.version = current;
+    request.nonce.clear();
+    shelf.clear();
+    pair.connect();
+    pair.skip();
     pair.client.send(request);
+    (shelf, pair)
+}
+
+#[test]
+fn a_condition_of_silence_holds_until_the_answer() {
+    let (shelf, mut pair) = back_with_everything();
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("a")]);
+    pair.drive();
+    pair.expect(["> CDS [] v=v1 n=", "> CDS [] v=v1 n="]);
+}
+
+#[test]
+fn a_condition_of_silence_ends_when_the_client_names_something() {
+    let (shelf, mut pair) = back_with_everything();
     pair.client.ask(&CLUSTER, ["*", "a"]);
     pair.drive();
     shelf.put([fixture::static_cluster("a")]);
     pair.drive();
     pair.expect([
         "> CDS [] v=v1 n=",
-        "> CDS [* a] v= n=",
+        "> CDS [* a] v=v1 n=",
         "< CDS v1 n1 [a]",
         "> ACK CDS n1",
     ]);
@@ -493,5 +556,23 @@ fn c154_a_wildcard_that_is_subscribed_again_before_its_answer_is_answered_in_ful
         "> CDS +[*]",
         "< CDS n1 [a]",
         "> ACK CDS n1",
+    ]);
+}
+
+#[test]
+fn c268_so_is_one_that_asked_for_listeners_before() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::endpoints("a", "1").version("1")]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&LISTENER, []);
+    pair.client.resume(&ENDPOINT, ["a"], [("a", "1")]);
+    pair.drive();
+    pair.expect([
+        "> LDS",
+        "< LDS n1 []",
+        "> EDS +[a] irv[a@1]",
+        "< EDS n2 [a@1]",
+        "> ACK LDS n1",
+        "> ACK EDS n2",
     ]);
 }

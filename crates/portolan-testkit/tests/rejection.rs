@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, SECRET};
 use portolan_engine::{ErrorDetail, Event, Limits};
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
 
@@ -65,6 +65,17 @@ fn so_does_a_good_member_that_changes() {
     shelf.put([fixture::route("good", ["e"])]);
     pair.drive();
     pair.expect(["< RDS n3 [good@3 poor@2]", "> NACK RDS n3"]);
+}
+
+#[test]
+fn a_member_that_was_given_up_is_not_told_to_be_gone() {
+    let (shelf, mut pair) = rejected_batch();
+    pair.client.unsubscribe(&ROUTE, ["poor"]);
+    pair.drive();
+    pair.skip();
+    shelf.put([fixture::route("good", ["e"])]);
+    pair.drive();
+    pair.expect(["< RDS n3 [good@3]", "> ACK RDS n3"]);
 }
 
 #[test]
@@ -182,6 +193,61 @@ fn c111_a_stale_rejection_is_told_and_changes_nothing() {
     shelf.put([fixture::endpoints("b", "3")]);
     pair.drive();
     pair.expect(["< EDS v3 n3 [b@3]"]);
+}
+
+#[test]
+fn of_a_partial_type_a_rejection_is_about_its_own_response() {
+    // What an older response was the last to hold is accepted with it, even where that one was rejected too late.
+    for late in [false, true] {
+        let shelf = Shelf::new();
+        shelf.put(["a", "b"].map(|name| fixture::endpoints(name, "1")));
+        let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+        pair.client.ask(&ENDPOINT, ["a", "b"]);
+        pair.drive();
+        shelf.put([fixture::endpoints("b", "2")]);
+        pair.drive();
+        if late {
+            let error = ErrorDetail::new(13, "no");
+            pair.client.answer(&ENDPOINT, "1", Some(error));
+        }
+        pair.client.nack(&ENDPOINT);
+        pair.drive();
+        pair.skip();
+        shelf.put([fixture::endpoints("a", "2")]);
+        pair.drive();
+        pair.expect(["< EDS v3 n3 [a@2]"]);
+    }
+}
+
+#[test]
+fn a_batch_says_nothing_of_a_member_that_went_where_that_is_not_said() {
+    for (url, client) in [
+        (ROUTE, PlainClient::sotw()),
+        (SECRET, PlainClient::delta()),
+        (SECRET, PlainClient::sotw()),
+    ] {
+        let shelf = Shelf::new();
+        let make = |name, revision| fixture::Fixture::new(url.clone(), name).revision(revision);
+        shelf.put([make("good", 1), make("gone", 1)]);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&url, ["good", "gone"]);
+        pair.drive();
+        pair.client.set_acks(false);
+        shelf.put([make("good", 2), make("gone", 2)]);
+        pair.drive();
+        pair.client.nack(&url);
+        pair.drive();
+        shelf.edit(|snapshot| {
+            snapshot.remove(&url, "gone");
+            let put = snapshot.upsert(make("good", 3).into());
+            put.expect("a name and a type");
+        });
+        pair.drive();
+        let received = pair.client.received();
+        assert_eq!(received.len(), 3, "{}", pair.transcript());
+        assert_eq!(received[2].resources.len(), 1);
+        assert!(received[2].removed.is_empty(), "{:?}", received[2].removed);
+    }
 }
 
 #[test]

@@ -156,6 +156,22 @@ fn what_was_rejected_and_is_not_wanted_any_more_is_not_rejected() {
 }
 
 #[test]
+fn what_nobody_has_spoken_of_is_not_settled() {
+    let shelf = Shelf::new();
+    shelf.edit(|snapshot| {
+        snapshot.only([ENDPOINT]);
+    });
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.drive();
+    assert_eq!(settled(&mut pair), []);
+    shelf.put([fixture::static_cluster("b")]);
+    pair.drive();
+    assert_eq!(settled(&mut pair), [(2, false)]);
+}
+
+#[test]
 fn a_stream_that_asks_for_nothing_settles_on_nothing() {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a")]);

@@ -87,3 +87,31 @@ fn a_wildcard_that_ended_before_its_answer_is_owed_none() {
     pair.drive();
     pair.expect_quiet();
 }
+
+#[test]
+fn who_only_names_drops_no_wildcard() {
+    let (_, mut pair) = endpoints();
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.drive();
+    pair.client.ask(&ENDPOINT, ["a", "b"]);
+    pair.drive();
+    let dropped = |e: &Event| matches!(e, Event::WildcardDropped { .. });
+    assert!(!pair.take_events().iter().any(dropped));
+}
+
+#[test]
+fn a_name_that_is_given_up_beside_a_star_asks_for_nothing() {
+    let shelf = Shelf::new();
+    shelf.put(["a", "b"].map(fixture::static_cluster));
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["*", "a"]);
+    pair.drive();
+    pair.client.ask(&CLUSTER, ["*"]);
+    pair.drive();
+    pair.expect([
+        "> CDS [* a] v= n=",
+        "< CDS v1 n1 [a b]",
+        "> ACK CDS n1",
+        "> CDS [*] v=v1 n=n1",
+    ]);
+}

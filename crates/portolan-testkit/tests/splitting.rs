@@ -136,6 +136,26 @@ fn c427_one_resource_that_is_too_large_goes_alone_and_is_told() {
 }
 
 /// A client that had two resources of a type, which then were replaced by a hundred others; what it was told.
+#[test]
+fn what_fits_in_one_response_is_not_told_as_too_large() {
+    let mut counts = BTreeSet::new();
+    for max in 300..600 {
+        let shelf = Shelf::new();
+        shelf.put(endpoints(0..2, "1"));
+        let config = Setup::default_config().with_max_response(max);
+        let setup = Setup::default().with_config(config);
+        let mut pair = Pair::open(PlainClient::delta(), &shelf, setup);
+        pair.client.subscribe(&ENDPOINT, ["r000", "r001"]);
+        pair.drive();
+        let count = pair.client.received().len();
+        if count == 1 {
+            assert_eq!(oversized(&mut pair), 0, "{max}");
+        }
+        counts.insert(count);
+    }
+    assert_eq!(counts, [1, 2].into());
+}
+
 fn replaced(url: &TypeUrl) -> Vec<Response> {
     let shelf = Shelf::new();
     let resource =
@@ -354,6 +374,8 @@ fn b14_what_is_given_up_between_two_parts_is_not_sent() {
     pair.drive();
     let sent: BTreeSet<_> = pair.client.received().iter().flat_map(names).collect();
     assert_eq!(sent.len(), 50, "{sent:?}");
+    let nothing = |response: &Response| names(response).is_empty();
+    assert!(!pair.client.received().iter().any(nothing));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Virtual hosts: delta only, on demand, and never simply missing.
 
-use portolan_core::well_known::{ROUTE, VIRTUAL_HOST};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, ROUTE, VIRTUAL_HOST};
 use portolan_core::{ResourceTypes, Snapshot};
 use portolan_engine::{Event, Scope, Variant};
 use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
@@ -139,4 +139,17 @@ fn hosts_follow_the_table_that_discovers_them() {
         "> ACK RDS n3",
         "> ACK VHDS n4",
     ]);
+}
+
+#[test]
+fn an_empty_wildcard_of_another_type_names_nothing() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a")]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&CLUSTER, ["a"]);
+    pair.client.subscribe(&ENDPOINT, ["*"]);
+    pair.drive();
+    let received = pair.client.received();
+    assert_eq!(received.len(), 2, "{}", pair.transcript());
+    assert!(received[1].removed.is_empty(), "{:?}", received[1].removed);
 }

@@ -211,6 +211,48 @@ fn an_edited_set_knows_what_was_edited() {
 }
 
 #[test]
+fn an_edit_shows_what_was_edited_and_keeps_the_value_where_nothing_was() {
+    let old = numbered(3);
+    let mut edit = old.edit();
+    edit.upsert(resource("r-000001", 1)).remove("r-000002");
+    let body = |name| edit.get(name).map(|r| r.body()[0]);
+    assert_eq!(body("r-000000"), Some(0));
+    assert_eq!(body("r-000001"), Some(1));
+    assert_eq!(body("r-000002"), None);
+    for name in ["r-000001", "r-000002"] {
+        edit.upsert(old.get(name).unwrap().clone());
+    }
+    assert_eq!(edit.finish().id(), old.id());
+}
+
+#[test]
+fn a_difference_is_empty_where_nothing_came_changed_or_went() {
+    let (two, three) = (numbered(2), numbered(3));
+    assert!(!three.diff_from(&two).is_empty());
+    assert!(!two.diff_from(&three).is_empty());
+    assert!(numbered(2).diff_from(&two).is_empty());
+}
+
+#[test]
+fn a_difference_tells_whether_it_is_about_what_is_on_demand() {
+    let on_demand = Resource::builder(CLUSTER, "od", vec![0]).on_demand(true);
+    let old = numbered(2);
+    let touches = |edit: ResourceSetEdit, from: &ResourceSet| {
+        edit.finish().diff_from(from).touches_on_demand()
+    };
+    let mut edit = old.edit();
+    edit.upsert(resource("r-000001", 1));
+    assert!(!touches(edit, &old));
+    let mut edit = old.edit();
+    edit.upsert(on_demand.build().unwrap());
+    let with = edit.finish();
+    assert!(with.diff_from(&old).touches_on_demand());
+    let mut edit = with.edit();
+    edit.remove("od");
+    assert!(touches(edit, &with));
+}
+
+#[test]
 fn a_set_does_not_differ_from_itself() {
     let set = numbered(100);
     assert!(set.diff_from(&set).is_empty());
@@ -276,6 +318,44 @@ fn chunks_that_fit_stay_shared_when_a_selection_is_split() {
 }
 
 #[test]
+fn a_part_of_a_set_knows_its_length() {
+    let resources = (0..1_000).map(|i| {
+        let builder = Resource::builder(CLUSTER, format!("r-{i:06}"), vec![0; 3]);
+        builder.on_demand(i % 3 == 0).build().unwrap()
+    });
+    let whole = Selection::wildcard(&ResourceSet::new(resources).unwrap());
+    let split = whole.clone().split(EntryForm::Sotw, 10_000);
+    assert!(split.len() > 1);
+    for part in split.iter().chain([&whole]) {
+        assert_eq!(part.len(), part.iter().count());
+    }
+    assert_eq!(split.iter().map(Selection::len).sum::<usize>(), whole.len());
+}
+
+#[test]
+fn a_selection_is_cut_no_sooner_than_it_must() {
+    let form = EntryForm::Delta;
+    let set = numbered(1_000);
+    let (chunk, each) = (&set.chunks()[0], set.chunks()[0].lens().get(form));
+    let whole = Selection::wildcard(&set);
+    let two = whole.clone().split(form, 2 * each);
+    assert_eq!(two[0].len(), 2 * chunk.resources().len());
+    let one = whole.split(form, each);
+    let shared = chunk.encoded(form).as_ptr();
+    assert_eq!(one[0].parts(form)[0].as_ptr(), shared);
+
+    let one = resource("r-000000", 0).entry_len(form);
+    assert_eq!(numbered_parts(5, 2 * one), [2, 2, 1]);
+    assert_eq!(numbered_parts(5, 2 * one - 1), [1; 5]);
+}
+
+fn numbered_parts(n: usize, max: usize) -> Vec<usize> {
+    let selection = Selection::of(numbered(n).iter().cloned());
+    let parts = selection.split(EntryForm::Delta, max);
+    parts.iter().map(Selection::len).collect()
+}
+
+#[test]
 fn c043_duplicates_and_strangers_are_refused() {
     let twice = ResourceSet::new([resource("a", 1), resource("a", 2)]);
     assert!(matches!(twice, Err(ResourceError::Duplicate { name, .. }) if &*name == "a"));
@@ -300,6 +380,30 @@ fn small_entries_travel_together_and_large_ones_alone() {
         body.as_ptr(),
         "the large entry was copied"
     );
+}
+
+#[test]
+fn whatever_travels_together_nothing_is_lost_or_told_twice() {
+    // Pieces of some entries each, and one entry that is a piece, in all orders.
+    for at in 0..12 {
+        let sized = |i: usize| if i == at { 40_000 } else { 4_000 };
+        let resources = (0..12).map(|i| {
+            let builder = Resource::builder(CLUSTER, format!("{i:02}"), vec![0; sized(i)]);
+            builder.build().unwrap()
+        });
+        let all: Vec<_> = resources.collect();
+        let entries: Vec<_> = all.iter().map(|r| r.entry(EntryForm::Sotw)).collect();
+        let parts = Selection::of(all).parts(EntryForm::Sotw);
+        assert_eq!(parts.concat(), entries.concat());
+        assert!(parts.len() > 2, "{} pieces", parts.len());
+    }
+}
+
+#[test]
+fn what_is_encoded_is_counted() {
+    let before = encoded_chunks();
+    let _ = Selection::wildcard(&numbered(500)).parts(EntryForm::Sotw);
+    assert!(encoded_chunks() >= before + 4);
 }
 
 #[test]

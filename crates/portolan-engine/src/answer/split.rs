@@ -108,3 +108,51 @@ fn cut(names: Vec<Name>, max: usize) -> Vec<Vec<Name>> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use portolan_core::EntryForm;
+
+    use super::*;
+    use crate::Reason;
+
+    /// So much is reckoned for each of [`names`].
+    const EACH: usize = 4 + NAME_OVERHEAD;
+
+    fn names(count: usize) -> Vec<Name> {
+        vec![Name::from("name"); count]
+    }
+
+    fn parts(removed: usize, bodyless: usize, max: usize) -> Vec<(usize, usize)> {
+        let answer = Answer {
+            resources: Selection::none(),
+            bodyless: names(bodyless),
+            removed: names(removed),
+            touched: Touched::Names(Vec::new()),
+            reason: Reason::Owed,
+            fresh: Selection::none(),
+        };
+        let rendering = Rendering {
+            form: EntryForm::Delta,
+            timed: false,
+        };
+        let parts = answer.split(rendering, ResponseSplit::RemovalsLast, max);
+        let lens = |part: &Answer| (part.removed.len(), part.bodyless.len());
+        parts.iter().map(lens).collect()
+    }
+
+    #[test]
+    fn as_many_names_are_told_at_once_as_fit() {
+        assert_eq!(parts(5, 0, 5 * EACH), [(5, 0)]);
+        assert_eq!(parts(5, 0, 5 * EACH - 1), [(4, 0), (1, 0)]);
+        assert_eq!(parts(7, 0, 3 * EACH), [(3, 0), (3, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn a_name_without_a_body_is_told_twice() {
+        assert_eq!(parts(0, 5, 10 * EACH), [(0, 5)]);
+        assert_eq!(parts(0, 5, 4 * EACH), [(0, 2), (0, 2), (0, 1)]);
+        assert_eq!(parts(1, 2, 4 * EACH), [(0, 2), (1, 0)]);
+        assert_eq!(parts(1, 2, 5 * EACH), [(1, 2)]);
+    }
+}
