@@ -181,10 +181,6 @@ impl Bed for WireBed {
         }
     }
 
-    fn set_reading(&mut self, _: usize, _: bool) {
-        unimplemented!("a client that does not read is simulated")
-    }
-
     fn settle(&mut self, time: Duration) {
         let time = time.max(MOMENT);
         self.runtime.block_on(async { sleep(time).await });

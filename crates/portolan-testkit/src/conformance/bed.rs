@@ -39,8 +39,11 @@ pub trait Bed {
     /// Sends a request. Nothing need happen before [`settle`](Self::settle).
     fn send(&mut self, stream: usize, request: Request);
 
-    /// Whether the client of a stream reads.
-    fn set_reading(&mut self, stream: usize, on: bool);
+    /// Lets the client of a stream cease to read, or read again, and says whether it can be told to. Default: it
+    /// cannot, and runs that [need it](super::Run::has_slow_reader) fail.
+    fn set_reading(&mut self, _stream: usize, _on: bool) -> bool {
+        false
+    }
 
     /// Lets this time pass, and everything that is said for it be said.
     fn settle(&mut self, time: Duration);

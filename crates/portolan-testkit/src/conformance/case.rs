@@ -27,7 +27,6 @@ pub(super) struct Options {
     pub(super) user_agent: Option<String>,
     pub(super) ttl: Option<TtlPolicy>,
     pub(super) only: Option<Only>,
-    pub(super) only_simulated: bool,
 }
 
 /// The services that a case is about, where it is not about all that it can be run on.
@@ -160,12 +159,6 @@ impl Case {
     pub fn title(&self) -> &str {
         &self.title
     }
-
-    /// Whether it needs what only a simulation has, such as a client that does not read.
-    #[must_use]
-    pub fn is_only_simulated(&self) -> bool {
-        self.options.only_simulated
-    }
 }
 
 impl fmt::Display for Case {
@@ -179,7 +172,6 @@ impl Options {
         match line {
             "only ads" => self.only = Some(Only::Aggregated),
             "only single" => self.only = Some(Only::Single),
-            "only simulated" => self.only_simulated = true,
             "with legacy_wildcard=off" => self.legacy_wildcard = Some(false),
             "with ttl=never" => self.ttl = Some(TtlPolicy::Never),
             "with ttl=always" => self.ttl = Some(TtlPolicy::Always),
@@ -199,6 +191,12 @@ impl Options {
 }
 
 impl Script {
+    /// Whether its client ceases to read at some time.
+    pub(super) fn has_slow_reader(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|(_, step)| matches!(step, Step::Read(_)))
+    }
+
     /// The type that all its requests are about, if there is only one.
     pub(super) fn only_type(&self) -> Option<&str> {
         let mut urls = self.steps.iter().filter_map(|(_, step)| match step {

@@ -45,7 +45,7 @@
 //! `for LDS CDS`, on the first line, makes a case of each of these types, which the lines below call `T`.
 //!
 //! Above the scripts: `only ads` or `only single` where a case is not about both kinds of service (one that asks for
-//! several types runs on the aggregated one anyway), `only simulated`, `with legacy_wildcard=off`,
+//! several types runs on the aggregated one anyway), `with legacy_wildcard=off`,
 //! `with max_response=<bytes>`, `with ttl=always` or `never`; of the client, `with features=a,b` and
 //! `with user_agent=envoy`. A script has these lines, and others of these kinds fail it: whatever comes must be
 //! expected, in this order, and nothing may be left at its end.
@@ -207,6 +207,12 @@ impl Run {
     pub fn only_type(&self) -> Option<TypeUrl> {
         let only = self.script().only_type().map(TypeUrl::from)?;
         self.script().publishes_only(&only).then_some(only)
+    }
+
+    /// Whether it needs a client that ceases to read and reads again; not every [`Bed`] has one.
+    #[must_use]
+    pub fn has_slow_reader(&self) -> bool {
+        self.script().has_slow_reader()
     }
 
     /// What it needs of a server.

@@ -83,7 +83,9 @@ impl<'a> Player<'a> {
             }
             Step::Read(on) => {
                 self.open();
-                self.bed.set_reading(self.stream, *on);
+                if !self.bed.set_reading(self.stream, *on) {
+                    return Err("this client always reads".to_owned());
+                }
                 self.settled = false;
             }
             Step::Stream(stream) => {

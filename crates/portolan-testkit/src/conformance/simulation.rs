@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use portolan_core::{Snapshot, Source};
+use portolan_core::Snapshot;
 use portolan_engine::{Event, ProtocolError, Request, Scope};
 
 use super::Subject;
@@ -57,7 +57,8 @@ impl<S: Subject> Bed for Simulation<'_, S> {
             .with_node(self.plan.node.clone())
             .with_scope(scope);
         let client = PlainClient::new(self.plan.variant).without_acks();
-        self.streams.insert(stream, open(client, &source, setup));
+        self.streams
+            .insert(stream, Pair::open(client, &source, setup));
     }
 
     fn restart(&mut self, snapshot: Option<Snapshot>) {
@@ -75,10 +76,11 @@ impl<S: Subject> Bed for Simulation<'_, S> {
         self.stream(stream).client.send(request);
     }
 
-    fn set_reading(&mut self, stream: usize, on: bool) {
+    fn set_reading(&mut self, stream: usize, on: bool) -> bool {
         let pair = self.stream(stream);
         pair.set_reading(on);
         pair.set_window(if on { usize::MAX } else { 1 });
+        true
     }
 
     fn settle(&mut self, time: Duration) {
@@ -107,14 +109,6 @@ impl<S: Subject> Bed for Simulation<'_, S> {
     fn told(&mut self, stream: usize) -> Option<Vec<Event>> {
         Some(self.stream(stream).take_events())
     }
-}
-
-fn open<S: Source + Clone + 'static>(
-    client: PlainClient,
-    source: &S,
-    setup: Setup,
-) -> Pair<PlainClient> {
-    Pair::open(client, source, setup)
 }
 
 fn code(error: &ProtocolError) -> &'static str {

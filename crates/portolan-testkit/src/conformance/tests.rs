@@ -1,10 +1,13 @@
+use std::time::Duration;
+
 use portolan_core::Snapshot;
 use portolan_core::well_known::ROUTE;
+use portolan_engine::{Event, Request};
 
 use super::memory::Versions;
 use super::step::Expected;
 use super::text::Line;
-use super::{Answer, AnswerResource, Case, Subject, cases, runs};
+use super::{Answer, AnswerResource, Bed, Case, Run, Subject, cases, runs};
 use crate::{Shelf, fixture};
 
 struct OfShelf(Shelf);
@@ -159,4 +162,39 @@ fn what_is_on_demand_is_kept_out_of_wildcards_and_bodies_are_compared() {
         "{asked}put CDS a@2{{}}\nrelease\n< CDS v2 n2 [a@2]"
     ));
     assert!(changed.contains("is not whole"), "{changed}");
+}
+
+/// Nothing ever comes of it, and its clients always read.
+struct Nobody;
+
+impl Bed for Nobody {
+    fn publish(&mut self, _: Snapshot) {}
+    fn unpublish(&mut self) {}
+    fn open(&mut self, _: usize) {}
+    fn restart(&mut self, _: Option<Snapshot>) {}
+    fn send(&mut self, _: usize, _: Request) {}
+    fn settle(&mut self, _: Duration) {}
+
+    fn received(&mut self, _: usize) -> Vec<Answer> {
+        Vec::new()
+    }
+
+    fn ended(&mut self, _: usize) -> Option<String> {
+        None
+    }
+
+    fn told(&mut self, _: usize) -> Option<Vec<Event>> {
+        None
+    }
+}
+
+#[test]
+fn what_a_bed_cannot_do_fails_the_runs_that_need_it() {
+    let text = "case C-001: it\nsotw\nhold\nrelease\ndelta\n> EDS +[a]\nquiet";
+    let runs = runs(Case::parse(text).unwrap());
+    assert!(runs.iter().any(Run::has_slow_reader) && !runs.iter().all(Run::has_slow_reader));
+    for run in runs {
+        let played = run.play(&mut Nobody);
+        assert_eq!(played.is_err(), run.has_slow_reader(), "{run}: {played:?}");
+    }
 }
