@@ -98,9 +98,8 @@ fn server(source: &TestSource) -> (XdsServer, Arc<Journal>) {
     (builder.build(), journal)
 }
 
-/// B81
 #[tokio::test(start_paused = true)]
-async fn a_client_that_vanished_is_noticed_by_the_keep_alive() {
+async fn b81_a_client_that_vanished_is_noticed_by_the_keep_alive() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let (xds, journal) = server(&source);
     let client = connect(&xds).await;
@@ -119,9 +118,8 @@ async fn a_client_that_vanished_is_noticed_by_the_keep_alive() {
     assert_eq!(journal.lines().last().unwrap(), "n closed Gone");
 }
 
-/// B81
 #[tokio::test(start_paused = true)]
-async fn a_client_that_is_only_idle_is_left_alone() {
+async fn b81_a_client_that_is_only_idle_is_left_alone() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let (xds, _) = server(&source);
     let client = connect(&xds).await;

@@ -165,9 +165,8 @@ async fn draining_ends_streams_and_takes_no_new_ones() {
     assert!(lines.contains(&"? closed Drained { answered: false }".to_owned()));
 }
 
-/// B79
 #[tokio::test(start_paused = true)]
-async fn a_thousand_idle_streams_are_drained_at_once_and_each_reported_once() {
+async fn b79_a_thousand_idle_streams_are_drained_at_once_and_each_reported_once() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let (builder, journal) = observed(&source);
     let xds = builder.build();

@@ -31,7 +31,7 @@ fn ids(nodes: impl Iterator<Item = NodeStatus>) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn good_bad_good_shows_as_accepted_rejected_accepted_b86() {
+async fn b86_good_bad_good_shows_as_accepted_rejected_accepted() {
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = server(&source);
     let before = SystemTime::now();
