@@ -101,9 +101,12 @@ impl Dialect for Delta {
         requests
     }
 
+    /// No client finds fault with what is gone. One that did would not be told again: nothing is new about it.
+    fn is_rejectable(response: &DeltaDiscoveryResponse) -> bool {
+        !response.resources.is_empty()
+    }
+
     fn answer(&mut self, response: DeltaDiscoveryResponse, rejects: bool) -> Vec<Self::Request> {
-        // No client finds fault with what is gone. One that did would not be told again: nothing is new about it.
-        let rejects = rejects && !response.resources.is_empty();
         let names = response.resources.iter().map(|resource| &resource.name);
         self.complaint = twice(names.chain(&response.removed_resources));
         let answer = DeltaDiscoveryRequest {

@@ -69,6 +69,9 @@ trait Dialect {
     /// The first requests of a stream.
     fn open(&mut self) -> Vec<Self::Request>;
 
+    /// Whether there is something in a response that could be rejected.
+    fn is_rejectable(response: &Self::Response) -> bool;
+
     /// What a response is answered with. One that is rejected is not applied.
     fn answer(&mut self, response: Self::Response, rejects: bool) -> Vec<Self::Request>;
 
@@ -139,7 +142,7 @@ async fn talk<D: Dialect>(
             Err(_) if stopped => return,
             Err(_) => continue,
             Ok(Ok(Some(response))) => {
-                let rejects = rejects && dice.once_in(4);
+                let rejects = rejects && dice.once_in(4) && D::is_rejectable(&response);
                 for request in dialect.answer(response, rejects) {
                     let _ = requests.send(request);
                 }

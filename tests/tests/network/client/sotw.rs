@@ -107,6 +107,10 @@ impl Dialect for Sotw {
             .collect()
     }
 
+    fn is_rejectable(_: &DiscoveryResponse) -> bool {
+        true
+    }
+
     fn answer(&mut self, response: DiscoveryResponse, rejects: bool) -> Vec<DiscoveryRequest> {
         let is_clusters = response.type_url == CLUSTER.as_str();
         let progress = match is_clusters {
