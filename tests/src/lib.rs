@@ -1,6 +1,8 @@
-//! What tests with real clients are made of: an Envoy, backends for its traffic, and a control plane that records.
+//! What tests are made of that take several crates: an Envoy, backends for its traffic, a control plane that records, and
+//! clients in this process.
 
 mod backend;
+mod client;
 mod control_plane;
 mod envoy;
 mod http;
@@ -8,6 +10,7 @@ mod recorder;
 mod wait;
 
 pub use backend::Backend;
+pub use client::{Delta, Sotw, Stream};
 pub use control_plane::TestControlPlane;
 pub use envoy::{Bootstrap, Envoy, Held};
 pub use http::{Reply, get, get_with};

@@ -10,17 +10,11 @@ use hyper_util::rt::TokioIo;
 use portolan::core::{
     Resource, ResourceBuilder, ResourceError, SnapshotBuilder, well_known::CLUSTER,
 };
-use portolan::types::envoy::config::core::v3::Node;
-use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
-use portolan::types::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
-use portolan_tests::{TestControlPlane, TestError, eventually};
+use portolan_tests::{Delta, Sotw, Stream, TestControlPlane, TestError, eventually};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
 use tonic::codegen::http::Uri;
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
@@ -36,13 +30,6 @@ fn duration() -> Duration {
         .ok()
         .and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(30))
-}
-
-fn node() -> Option<Node> {
-    Some(Node {
-        cluster: GROUP.to_owned(),
-        ..Node::default()
-    })
 }
 
 fn cluster(number: u64, revision: u64) -> ResourceBuilder {
@@ -91,55 +78,29 @@ async fn come_and_go(
     socket: &StdTcpStream,
     turn: usize,
 ) -> Result<(), TestError> {
-    let mut client = AggregatedDiscoveryServiceClient::new(channel);
     let (responses, exit) = (turn % 4, Exit::ALL[turn % Exit::ALL.len()]);
     if turn.is_multiple_of(2) {
-        let (requests, outbound) = mpsc::channel(1);
-        let request = DiscoveryRequest {
-            node: node(),
-            type_url: CLUSTER.to_string(),
-            ..DiscoveryRequest::default()
-        };
-        requests.send(request).await?;
-        let stream = client.stream_aggregated_resources(ReceiverStream::new(outbound));
-        leave(
-            stream.await?.into_inner(),
-            requests,
-            responses,
-            exit,
-            socket,
-        )
-        .await
+        let stream = Sotw::open(channel, GROUP, &[CLUSTER]).await?;
+        leave(stream, responses, exit, socket).await
     } else {
-        let (requests, outbound) = mpsc::channel(1);
-        let request = DeltaDiscoveryRequest {
-            node: node(),
-            type_url: CLUSTER.to_string(),
-            ..DeltaDiscoveryRequest::default()
-        };
-        requests.send(request).await?;
-        let stream = client.delta_aggregated_resources(ReceiverStream::new(outbound));
-        leave(
-            stream.await?.into_inner(),
-            requests,
-            responses,
-            exit,
-            socket,
-        )
-        .await
+        let stream = Delta::open(channel, GROUP, &[CLUSTER]).await?;
+        leave(stream, responses, exit, socket).await
     }
 }
 
 async fn leave<Q, R>(
-    mut stream: Streaming<R>,
-    requests: mpsc::Sender<Q>,
-    responses: usize,
+    stream: Stream<Q, R>,
+    count: usize,
     exit: Exit,
     socket: &StdTcpStream,
 ) -> Result<(), TestError> {
-    for _ in 0..responses {
+    let Stream {
+        requests,
+        mut responses,
+    } = stream;
+    for _ in 0..count {
         // One that waits for what does not come loses patience.
-        match tokio::time::timeout(Duration::from_millis(50), stream.message()).await {
+        match tokio::time::timeout(Duration::from_millis(50), responses.message()).await {
             Ok(message) => drop(message?),
             Err(_) => break,
         }
@@ -147,9 +108,9 @@ async fn leave<Q, R>(
     match exit {
         Exit::HalfClose => {
             drop(requests);
-            while stream.message().await?.is_some() {}
+            while responses.message().await?.is_some() {}
         }
-        Exit::Reset => drop((stream, requests)),
+        Exit::Reset => drop((responses, requests)),
         Exit::Cut => socket.shutdown(Shutdown::Both)?,
     }
     Ok(())

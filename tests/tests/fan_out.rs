@@ -4,16 +4,9 @@
 use std::time::Duration;
 
 use portolan::core::{Resource, SnapshotBuilder, encoded_chunks, well_known::CLUSTER};
-use portolan::types::envoy::config::core::v3::Node;
-use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
-use portolan::types::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
-};
-use portolan_tests::{TestControlPlane, TestError};
-use tokio::sync::{mpsc, watch};
+use portolan_tests::{Delta, Sotw, TestControlPlane, TestError};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
 
 const GROUP: &str = "fleet";
@@ -29,19 +22,12 @@ struct Client {
 
 impl Client {
     async fn sotw(channel: Channel) -> Result<Self, TestError> {
-        let (requests, mut responses) = open_sotw(channel).await?;
+        let mut stream = Sotw::open(channel, GROUP, &[CLUSTER]).await?;
         let (tell, version) = watch::channel(String::new());
         let task = tokio::spawn(async move {
-            while let Ok(Some(response)) = responses.message().await {
-                let ack = DiscoveryRequest {
-                    type_url: response.type_url,
-                    version_info: response.version_info.clone(),
-                    response_nonce: response.nonce,
-                    ..DiscoveryRequest::default()
-                };
-                if requests.send(ack).await.is_err() {
-                    return;
-                }
+            // Between two publications much time may pass.
+            while let Ok(Some(response)) = stream.responses.message().await {
+                stream.ack(&response);
                 tell.send_replace(response.version_info);
             }
         });
@@ -61,49 +47,6 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.task.abort();
     }
-}
-
-type SotwStream = (mpsc::Sender<DiscoveryRequest>, Streaming<DiscoveryResponse>);
-type DeltaStream = (
-    mpsc::Sender<DeltaDiscoveryRequest>,
-    Streaming<DeltaDiscoveryResponse>,
-);
-
-fn node() -> Option<Node> {
-    Some(Node {
-        cluster: GROUP.to_owned(),
-        ..Node::default()
-    })
-}
-
-async fn open_sotw(channel: Channel) -> Result<SotwStream, TestError> {
-    let (requests, outbound) = mpsc::channel(4);
-    let first = DiscoveryRequest {
-        node: node(),
-        type_url: CLUSTER.to_string(),
-        ..DiscoveryRequest::default()
-    };
-    requests.send(first).await?;
-    let mut client = AggregatedDiscoveryServiceClient::new(channel);
-    let stream = client
-        .stream_aggregated_resources(ReceiverStream::new(outbound))
-        .await?;
-    Ok((requests, stream.into_inner()))
-}
-
-async fn open_delta(channel: Channel) -> Result<DeltaStream, TestError> {
-    let (requests, outbound) = mpsc::channel(4);
-    let first = DeltaDiscoveryRequest {
-        node: node(),
-        type_url: CLUSTER.to_string(),
-        ..DeltaDiscoveryRequest::default()
-    };
-    requests.send(first).await?;
-    let mut client = AggregatedDiscoveryServiceClient::new(channel);
-    let stream = client
-        .delta_aggregated_resources(ReceiverStream::new(outbound))
-        .await?;
-    Ok((requests, stream.into_inner()))
 }
 
 /// Resources of 500 bytes; all differ, and one of them by `revision`.
@@ -131,7 +74,7 @@ async fn all_streams_converge_and_share_one_encoding() -> Result<(), TestError> 
     plane.publish(|out| fill(out, 0))?;
 
     // On a connection of its own, it asks and never reads.
-    let stalled = open_sotw(connect(&plane).await?).await?;
+    let stalled = Sotw::open(connect(&plane).await?, GROUP, &[CLUSTER]).await?;
 
     let mut clients = open_clients(&plane, 10).await?;
     let few = count_encodings(&plane, &mut clients, 1).await?;
@@ -189,18 +132,13 @@ async fn count_encodings(
 async fn delta_streams_share_too(plane: &TestControlPlane) -> Result<(), TestError> {
     let mut streams = Vec::new();
     for _ in 0..20 {
-        streams.push(open_delta(connect(plane).await?).await?);
+        streams.push(Delta::open(connect(plane).await?, GROUP, &[CLUSTER]).await?);
     }
     let before = encoded_chunks();
-    for (requests, responses) in &mut streams {
-        let response = responses.message().await?.ok_or("the stream ended")?;
+    for stream in &mut streams {
+        let response = stream.next().await?;
         assert_eq!(response.resources.len(), RESOURCES);
-        let ack = DeltaDiscoveryRequest {
-            type_url: response.type_url,
-            response_nonce: response.nonce,
-            ..DeltaDiscoveryRequest::default()
-        };
-        requests.send(ack).await?;
+        stream.ack(&response);
     }
     let first = encoded_chunks() - before;
     assert!(
@@ -209,8 +147,8 @@ async fn delta_streams_share_too(plane: &TestControlPlane) -> Result<(), TestErr
     );
 
     plane.publish(|out| fill(out, 1_000))?;
-    for (_, responses) in &mut streams {
-        let response = responses.message().await?.ok_or("the stream ended")?;
+    for stream in &mut streams {
+        let response = stream.next().await?;
         let names: Vec<_> = response.resources.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(names, ["cluster-00500"]);
     }

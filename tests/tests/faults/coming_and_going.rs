@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use portolan::core::{Refusal, well_known::CLUSTER};
 use portolan::server::{Admission, AdmissionRequest, BoxFuture};
+use portolan_tests::{Delta, Sotw, Stream};
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::plane::{Delta, Plane, Sotw, Stream, publish};
+use crate::plane::{Plane, follow_until, publish};
 
 const CLIENTS: usize = 200;
 
@@ -33,7 +34,7 @@ impl Admission for EveryOther {
 /// published for its neighbour when it does.
 async fn come_and_go(plane: &Plane, number: usize, round: usize) {
     let node = number.to_string();
-    let opened = Sotw::open(plane.client(), &node, &[CLUSTER]).await;
+    let opened = Sotw::open(plane.transport(), &node, &[CLUSTER]).await;
     let mut stream = opened.expect("headers come before anything is decided");
     match (round + number / 2) % 4 {
         // It does not wait for an answer.
@@ -107,16 +108,17 @@ async fn b94_delta_streams_that_are_cut_off_leave_the_other_streams_of_their_nod
     let revisions = Arc::new(AtomicUsize::new(0));
     let next = |revisions: &AtomicUsize| 1 + revisions.fetch_add(1, Ordering::SeqCst);
     plane.publish("n", 0);
-    let opened = Sotw::open(plane.client(), "n", &[CLUSTER]).await;
+    let opened = Sotw::open(plane.transport(), "n", &[CLUSTER]).await;
     let mut steady = opened.expect("it is served");
-    steady.until(0).await.expect("it is served");
+    let reached = follow_until(&mut steady, 0).await;
+    reached.expect("it is served");
     for _ in 0..ROUNDS {
         let mut leaving = JoinSet::new();
         for number in 0..EACH {
-            let (client, writer) = (plane.client(), plane.writer.clone());
+            let (transport, writer) = (plane.transport(), plane.writer.clone());
             let revisions = Arc::clone(&revisions);
             leaving.spawn(async move {
-                let opened = Delta::open_delta(client, "n").await;
+                let opened = Delta::open(transport, "n", &[CLUSTER]).await;
                 let mut stream = opened.expect("it is served");
                 for _ in 0..number % 3 {
                     stream.next().await.expect("it is served");
@@ -127,7 +129,8 @@ async fn b94_delta_streams_that_are_cut_off_leave_the_other_streams_of_their_nod
         leaving.join_all().await;
         let last = next(&revisions);
         plane.publish("n", last);
-        steady.until(last).await.expect("it goes on");
+        let reached = follow_until(&mut steady, last).await;
+        reached.expect("it goes on");
         while plane.xds.streams() > 1 {
             tokio::task::yield_now().await;
         }

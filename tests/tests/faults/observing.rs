@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 use portolan::cache::{LinearCache, SnapshotCache};
 use portolan::core::{NodeId, Resource, ResourceBuilder, Source, well_known::CLUSTER};
 use portolan::server::{Callbacks, RequestInfo, ResponseInfo, StreamInfo, XdsServer};
-use portolan::types::envoy::service::discovery::v3::DeltaDiscoveryRequest;
-use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
+use portolan_tests::{Delta, Sotw};
 
-use crate::plane::{Delta, Sotw, publish};
+use crate::plane::publish;
 
 /// Writes down who is shown to have asked and to be answered.
 #[derive(Debug, Default)]
@@ -49,19 +48,15 @@ async fn shown(source: Arc<dyn Source>, publish: impl FnOnce()) -> Vec<String> {
     let shown = Arc::new(Shown::default());
     let xds = XdsServer::builder(source).with_callbacks(Arc::<Shown>::clone(&shown));
     let xds = xds.build();
-    let client = AggregatedDiscoveryServiceClient::new(xds.routes().prepare());
-    let opened = Sotw::open(client.clone(), "n", &[CLUSTER]).await;
+    let transport = xds.routes().prepare();
+    let opened = Sotw::open(transport.clone(), "n", &[CLUSTER]).await;
     let mut sotw = opened.expect("it is served");
     let first = sotw.next().await.expect("it is served");
     sotw.ack(&first);
-    let opened = Delta::open_delta(client, "m").await;
+    let opened = Delta::open(transport, "m", &[CLUSTER]).await;
     let mut delta = opened.expect("it is served");
     let first = delta.next().await.expect("it is served");
-    let _ = delta.requests.send(DeltaDiscoveryRequest {
-        type_url: first.type_url,
-        response_nonce: first.nonce,
-        ..DeltaDiscoveryRequest::default()
-    });
+    delta.ack(&first);
     publish();
     sotw.next().await.expect("it is served");
     delta.next().await.expect("it is served");

@@ -3,20 +3,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use portolan::cache::{SnapshotCache, SnapshotCacheWriter};
-use portolan::core::{NodeId, Resource, ResourceError, Snapshot, TypeUrl, well_known::CLUSTER};
+use portolan::core::{NodeId, Resource, ResourceError, Snapshot, well_known::CLUSTER};
 use portolan::server::{Callbacks, CloseReason, StreamInfo, XdsServer, XdsServerBuilder};
-use portolan::types::envoy::config::core::v3::Node;
-use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
-use portolan::types::envoy::service::discovery::v3::{
-    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
-};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use portolan::types::envoy::service::discovery::v3::DiscoveryResponse;
+use portolan_tests::Sotw;
 use tokio::time::timeout;
-use tokio_stream::wrappers::UnboundedReceiverStream;
-use tonic::client::GrpcService;
-use tonic::codegen::{Body, Bytes, StdError};
+use tonic::Status;
 use tonic::service::Routes;
-use tonic::{Status, Streaming};
 
 /// Only reached when something hangs.
 pub(crate) const TOO_LONG: Duration = Duration::from_secs(60);
@@ -80,8 +73,9 @@ impl Plane {
         publish(&self.writer, node, revision);
     }
 
-    pub(crate) fn client(&self) -> AggregatedDiscoveryServiceClient<Routes> {
-        AggregatedDiscoveryServiceClient::new(self.routes.clone())
+    /// By which clients in this process call the services.
+    pub(crate) fn transport(&self) -> Routes {
+        self.routes.clone()
     }
 
     /// Waits until no stream is open, and asserts that nothing is left of those that there were.
@@ -108,99 +102,14 @@ pub(crate) fn publish(writer: &SnapshotCacheWriter<String>, node: &str, revision
     }
 }
 
-/// A client's end of a stream.
-pub(crate) struct Stream<Q, R> {
-    pub(crate) requests: UnboundedSender<Q>,
-    pub(crate) responses: Streaming<R>,
-}
-
-pub(crate) type Sotw = Stream<DiscoveryRequest, DiscoveryResponse>;
-pub(crate) type Delta = Stream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>;
-
-impl<Q, R> Stream<Q, R> {
-    /// The next response, or how the stream ended.
-    pub(crate) async fn next(&mut self) -> Result<R, Status> {
-        let message = timeout(TOO_LONG, self.responses.message()).await;
-        let message = message.expect("nothing is sent")?;
-        message.ok_or_else(|| Status::ok("ended"))
-    }
-}
-
-impl Sotw {
-    /// Opens a stream for everything of these types.
-    pub(crate) async fn open<T>(
-        mut client: AggregatedDiscoveryServiceClient<T>,
-        node: &str,
-        types: &[TypeUrl],
-    ) -> Result<Self, Status>
-    where
-        T: GrpcService<tonic::body::Body>,
-        T::Error: Into<StdError>,
-        T::ResponseBody: Body<Data = Bytes> + Send + 'static,
-        <T::ResponseBody as Body>::Error: Into<StdError> + Send,
-    {
-        let (requests, outbound) = unbounded_channel();
-        for type_url in types {
-            let _ = requests.send(DiscoveryRequest {
-                node: Some(self::node(node)),
-                type_url: type_url.to_string(),
-                ..DiscoveryRequest::default()
-            });
+/// Reads and acknowledges until cluster `a` has this revision.
+pub(crate) async fn follow_until(stream: &mut Sotw, revision: usize) -> Result<(), Status> {
+    loop {
+        let response = stream.next().await?;
+        stream.ack(&response);
+        if self::revision(&response) == revision {
+            return Ok(());
         }
-        let opened = client.stream_aggregated_resources(UnboundedReceiverStream::new(outbound));
-        let responses = opened.await?.into_inner();
-        Ok(Self {
-            requests,
-            responses,
-        })
-    }
-
-    pub(crate) fn ack(&self, response: &DiscoveryResponse) {
-        let _ = self.requests.send(DiscoveryRequest {
-            version_info: response.version_info.clone(),
-            type_url: response.type_url.clone(),
-            response_nonce: response.nonce.clone(),
-            ..DiscoveryRequest::default()
-        });
-    }
-
-    /// Reads and acknowledges until cluster `a` has this revision.
-    pub(crate) async fn until(&mut self, revision: usize) -> Result<(), Status> {
-        loop {
-            let response = self.next().await?;
-            self.ack(&response);
-            if self::revision(&response) == revision {
-                return Ok(());
-            }
-        }
-    }
-}
-
-impl Delta {
-    /// Opens a stream for all clusters.
-    pub(crate) async fn open_delta(
-        mut client: AggregatedDiscoveryServiceClient<Routes>,
-        node: &str,
-    ) -> Result<Self, Status> {
-        let (requests, outbound) = unbounded_channel();
-        let _ = requests.send(DeltaDiscoveryRequest {
-            node: Some(self::node(node)),
-            type_url: CLUSTER.to_string(),
-            ..DeltaDiscoveryRequest::default()
-        });
-        let opened = client.delta_aggregated_resources(UnboundedReceiverStream::new(outbound));
-        let responses = opened.await?.into_inner();
-        Ok(Self {
-            requests,
-            responses,
-        })
-    }
-}
-
-fn node(id: &str) -> Node {
-    Node {
-        id: id.to_owned(),
-        ..Node::default()
     }
 }
 

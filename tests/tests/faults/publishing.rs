@@ -7,15 +7,12 @@ use std::time::Duration;
 use portolan::cache::SnapshotCache;
 use portolan::core::Published;
 use portolan::prelude::*;
-use portolan::types::envoy::config::core::v3::{Metadata, Node as WireNode};
-use portolan::types::envoy::service::discovery::v3::DiscoveryRequest;
-use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
+use portolan::types::envoy::config::core::v3::Metadata;
 use portolan_testkit::{Pair, PlainClient, Setup};
-use portolan_tests::{TestControlPlane, TestError};
-use tokio::sync::{mpsc, watch};
+use portolan_tests::{Sotw, TestControlPlane, TestError};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
 use well_known::{CLUSTER, LISTENER};
 
@@ -24,29 +21,14 @@ const GROUP: &str = "fleet";
 /// Takes all clusters, accepts each response at once, and says which version it has.
 async fn follow(address: SocketAddr, holds: watch::Sender<String>) -> Result<(), TestError> {
     let channel = Endpoint::try_from(format!("http://{address}"))?;
-    let mut client = AggregatedDiscoveryServiceClient::new(channel.connect().await?);
-    let (requests, outbound) = mpsc::channel(16);
-    let mut request = DiscoveryRequest {
-        node: Some(WireNode {
-            cluster: GROUP.to_owned(),
-            ..WireNode::default()
-        }),
-        type_url: CLUSTER.to_string(),
-        ..DiscoveryRequest::default()
-    };
-    requests.send(request.clone()).await?;
-    let stream = client.stream_aggregated_resources(ReceiverStream::new(outbound));
-    let mut responses = stream.await?.into_inner();
-    request.node = None;
-    while let Some(response) = responses.message().await? {
-        request.version_info = response.version_info;
-        request.response_nonce = response.nonce;
-        requests.send(request.clone()).await?;
+    let mut stream = Sotw::open(channel.connect().await?, GROUP, &[CLUSTER]).await?;
+    loop {
+        let response = stream.next().await?;
+        stream.ack(&response);
         // The mark says that it was sent everything.
-        let version = request.version_info.trim_end_matches('*');
+        let version = response.version_info.trim_end_matches('*');
         holds.send_replace(version.to_owned());
     }
-    Ok(())
 }
 
 /// Elsewhere a response could be acknowledged before its nonce was noted, and a proxy got no more updates after hours

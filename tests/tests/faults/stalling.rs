@@ -11,8 +11,7 @@ use hyper_util::rt::TokioIo;
 use portolan::core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
 use portolan::core::{Resource, Snapshot};
 use portolan::server::{Callbacks, StreamInfo};
-use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
-use portolan_tests::TestError;
+use portolan_tests::{Sotw, TestError};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -22,7 +21,7 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Endpoint, Server};
 use tower::service_fn;
 
-use crate::plane::{Plane, Sotw, TOO_LONG, publish};
+use crate::plane::{Plane, TOO_LONG, publish};
 
 /// More than the sockets of a connection hold.
 const LARGE: usize = 32 << 20;
@@ -76,11 +75,8 @@ impl AsyncWrite for Valved {
     }
 }
 
-/// A client with room for everything in HTTP/2, so that only TCP holds it back.
-async fn connect(
-    address: SocketAddr,
-    shut: &Arc<AtomicBool>,
-) -> Result<AggregatedDiscoveryServiceClient<Channel>, TestError> {
+/// A connection with room for everything in HTTP/2, so that only TCP holds it back.
+async fn connect(address: SocketAddr, shut: &Arc<AtomicBool>) -> Result<Channel, TestError> {
     let shut = Arc::clone(shut);
     let connector = service_fn(move |_: Uri| {
         let shut = Arc::clone(&shut);
@@ -92,8 +88,7 @@ async fn connect(
     let endpoint = Endpoint::try_from(format!("http://{address}"))?
         .initial_stream_window_size(1 << 30)
         .initial_connection_window_size(1 << 30);
-    let channel = endpoint.connect_with_connector(connector).await?;
-    Ok(AggregatedDiscoveryServiceClient::new(channel))
+    Ok(endpoint.connect_with_connector(connector).await?)
 }
 
 /// Opens streams of the node, each over a connection of its own, until it is told to stop; says how many there were.
@@ -101,8 +96,8 @@ async fn reconnect(address: SocketAddr, stop: Arc<AtomicBool>) -> Result<usize, 
     let open = Arc::new(AtomicBool::new(false));
     let mut streams = 0;
     while !stop.load(Ordering::SeqCst) {
-        let client = connect(address, &open).await?;
-        let mut stream = Sotw::open(client, "restless", &[CLUSTER]).await?;
+        let channel = connect(address, &open).await?;
+        let mut stream = Sotw::open(channel, "restless", &[CLUSTER]).await?;
         let response = stream.next().await?;
         stream.ack(&response);
         streams += 1;
@@ -130,9 +125,9 @@ async fn b54_a_client_that_does_not_read_keeps_no_publisher_and_no_other_client_
     let server = tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
 
     let shut = Arc::new(AtomicBool::new(false));
-    let client = connect(address, &shut).await?;
+    let channel = connect(address, &shut).await?;
     let types = [CLUSTER, ENDPOINT, LISTENER, ROUTE];
-    let stalled = Sotw::open(client, "stalled", &types).await?;
+    let stalled = Sotw::open(channel, "stalled", &types).await?;
     shut.store(true, Ordering::SeqCst);
 
     let stop = Arc::new(AtomicBool::new(false));
@@ -161,8 +156,8 @@ async fn b54_a_client_that_does_not_read_keeps_no_publisher_and_no_other_client_
         .present()
         .ok_or("it is gone")?
         .body();
-    let client = connect(address, &Arc::default()).await?;
-    let mut stream = Sotw::open(client, "restless", &[CLUSTER]).await?;
+    let channel = connect(address, &Arc::default()).await?;
+    let mut stream = Sotw::open(channel, "restless", &[CLUSTER]).await?;
     assert_eq!(stream.next().await?.resources[0].value, last);
     let unread = unread.0.get().ok_or("it was not admitted")?;
     assert!(unread.bytes_in_flight() > 0, "it reads");

@@ -4,13 +4,9 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use portolan::prelude::*;
-use portolan::types::envoy::config::core::v3::Node as WireNode;
 use portolan::types::envoy::service::discovery::v3::DiscoveryRequest;
-use portolan::types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
-use portolan_tests::TestError;
+use portolan_tests::{Sotw, TestError};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Endpoint, Server};
 
@@ -36,34 +32,22 @@ impl Translator<Vec<String>, String> for Clusters {
 /// Asks for all clusters, accepts the first response, and rejects what follows.
 async fn run_client(address: String) -> Result<(), TestError> {
     let channel = Endpoint::try_from(address)?.connect().await?;
-    let mut client = AggregatedDiscoveryServiceClient::new(channel);
-    let (requests, outbound) = mpsc::channel(4);
-    let mut request = DiscoveryRequest {
-        node: Some(WireNode {
-            id: "edge-1".to_owned(),
-            ..WireNode::default()
-        }),
-        type_url: well_known::CLUSTER.to_string(),
-        ..DiscoveryRequest::default()
-    };
-    requests.send(request.clone()).await?;
-    let stream = client.stream_aggregated_resources(ReceiverStream::new(outbound));
-    let mut responses = stream.await?.into_inner();
-    request.node = None;
-    while let Some(response) = responses.message().await? {
-        request.response_nonce = response.nonce;
-        match request.version_info.is_empty() {
-            true => request.version_info = response.version_info,
-            false => {
-                request.error_detail = Some(portolan::types::google::rpc::Status {
-                    message: "enough is enough".to_owned(),
-                    ..Default::default()
-                });
-            }
-        }
-        requests.send(request.clone()).await?;
+    let mut stream = Sotw::open(channel, "edge-1", &[well_known::CLUSTER]).await?;
+    let first = stream.next().await?;
+    stream.ack(&first);
+    loop {
+        let response = stream.next().await?;
+        stream.requests.send(DiscoveryRequest {
+            type_url: response.type_url,
+            version_info: first.version_info.clone(),
+            response_nonce: response.nonce,
+            error_detail: Some(portolan::types::google::rpc::Status {
+                message: "enough is enough".to_owned(),
+                ..Default::default()
+            }),
+            ..DiscoveryRequest::default()
+        })?;
     }
-    Ok(())
 }
 
 #[tokio::test]
