@@ -2,33 +2,14 @@
 //!
 //! Every [`Case`] cites the rules that it proves and says what a client sends and what it must get, in state of the
 //! world, in delta, or in both. A [`Run`] is one variant of a case on one kind of service: aggregated, or of one type.
-//! [`check`] has all conversations with sessions that read from a source of yours; a [`Bed`] is what else cases can be
-//! played against, such as a server behind a network.
+//! [`check`] has all conversations with sessions that read from a source of yours, once it is a [`Subject`]; a [`Bed`] is
+//! what else cases can be played against, such as a server behind a network.
 //!
 //! ```
-//! use portolan_core::Snapshot;
 //! use portolan_testkit::Shelf;
-//! use portolan_testkit::conformance::{self, Subject};
+//! use portolan_testkit::conformance;
 //!
-//! struct Mine(Shelf);
-//!
-//! impl Subject for Mine {
-//!     type Source = Shelf;
-//!
-//!     fn source(&self) -> Shelf {
-//!         self.0.clone()
-//!     }
-//!
-//!     fn publish(&self, snapshot: Snapshot) {
-//!         self.0.publish(snapshot);
-//!     }
-//!
-//!     fn unpublish(&self) {
-//!         self.0.clear();
-//!     }
-//! }
-//!
-//! let report = conformance::check(&|| Mine(Shelf::new()));
+//! let report = conformance::check(&Shelf::new);
 //! assert!(report.failures().is_empty(), "{report}");
 //! ```
 //!
@@ -94,7 +75,7 @@ pub use self::case::{Case, CaseError};
 use self::case::{Only, Script};
 use self::play::Player;
 use self::simulation::Simulation;
-use crate::Setup;
+use crate::{Setup, Shelf};
 
 /// The id of the node that all streams of a case come from.
 pub const NODE: &str = "testkit";
@@ -134,6 +115,23 @@ pub trait Subject {
 
     /// Takes back whatever was published for it.
     fn unpublish(&self);
+}
+
+impl Subject for Shelf {
+    type Source = Self;
+
+    fn source(&self) -> Self {
+        self.clone()
+    }
+
+    fn publish(&self, snapshot: Snapshot) {
+        // The inherent method, of the same name.
+        Self::publish(self, snapshot);
+    }
+
+    fn unpublish(&self) {
+        self.clear();
+    }
 }
 
 /// All cases.

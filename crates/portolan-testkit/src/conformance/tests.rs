@@ -7,33 +7,15 @@ use portolan_engine::{Event, Request};
 use super::memory::Versions;
 use super::step::Expected;
 use super::text::Line;
-use super::{Answer, AnswerResource, Bed, Case, Run, Subject, cases, runs};
+use super::{Answer, AnswerResource, Bed, Case, Run, cases, runs};
 use crate::{Shelf, fixture};
-
-struct OfShelf(Shelf);
-
-impl Subject for OfShelf {
-    type Source = Shelf;
-
-    fn source(&self) -> Shelf {
-        self.0.clone()
-    }
-
-    fn publish(&self, snapshot: Snapshot) {
-        self.0.publish(snapshot);
-    }
-
-    fn unpublish(&self) {
-        self.0.clear();
-    }
-}
 
 /// Plays the script of one case that has this text; `Ok` or the reason.
 fn played(script: &str) -> Result<(), String> {
     let text = format!("case C-001: it\n{script}");
     let case = Case::parse(&text).map_err(|error| error.to_string())?;
     for run in runs(case) {
-        let simulated = run.simulate(&|| OfShelf(Shelf::new()));
+        let simulated = run.simulate(&Shelf::new);
         simulated.map_err(|failure| failure.reason)?;
     }
     Ok(())

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for run in conformance::runs(conformance::cases()) {
-        trials.push(trial("shelf", run.clone(), OfShelf::default));
+        trials.push(trial("shelf", run.clone(), Shelf::new));
         if let Some(url) = run.only_type() {
             let make = move || OfLinearCache::new(&url);
             trials.push(trial("linear_cache", run.clone(), make));
@@ -32,25 +32,6 @@ fn trial<S: Subject + 'static>(
 ) -> Trial {
     let name = format!("{source}::{run}");
     Trial::test(name, move || run.simulate(&make).map_err(Failed::from))
-}
-
-#[derive(Default)]
-struct OfShelf(Shelf);
-
-impl Subject for OfShelf {
-    type Source = Shelf;
-
-    fn source(&self) -> Shelf {
-        self.0.clone()
-    }
-
-    fn publish(&self, snapshot: Snapshot) {
-        self.0.publish(snapshot);
-    }
-
-    fn unpublish(&self) {
-        self.0.clear();
-    }
 }
 
 struct OfSnapshotCache {
