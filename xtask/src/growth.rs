@@ -1,13 +1,14 @@
 //! Gate: what a stream costs does not grow with what is served. Instructions are counted by callgrind, so that the
 //! machine and its load do not matter.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 
 use crate::ci::Outcome;
+use crate::program::Program;
 use crate::workspace::{Workspace, capture, succeed};
 
 /// Numbers of resources, smallest first.
@@ -37,7 +38,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
                 .arg(format!("--toggle-collect={COUNTED}"))
                 .arg(format!("--dump-after={COUNTED}"))
                 .arg(format!("--callgrind-out-file={}", profile.display()))
-                .args([&program, &size.to_string()]);
+                .arg(&program)
+                .arg(size.to_string());
             scope.spawn(move || -> Result<Vec<Step>> {
                 let _ = std::fs::remove_file(&profile);
                 let steps = capture(&mut command)?;
@@ -85,21 +87,16 @@ fn valgrind() -> Result<Option<String>> {
 }
 
 /// Builds the program that is counted, and gives its path.
-fn build(workspace: &Workspace) -> Result<String> {
-    let messages = capture(&mut workspace.cargo([
+fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let programs = Program::build(&mut workspace.cargo([
         "build",
         "--quiet",
         "--release",
         "--package=portolan-benches",
         "--bin=growth",
-        "--message-format=json",
     ]))?;
-    let executable = |line: &str| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        Some(message["executable"].as_str()?.to_owned())
-    };
-    let mut executables = messages.lines().filter_map(executable);
-    executables.next().context("cargo has built no program")
+    let program = programs.into_iter().next();
+    Ok(program.context("cargo has built no program")?.path)
 }
 
 /// How a cost may grow, as the program says.

@@ -15,6 +15,7 @@ mod metadata;
 mod minimal;
 mod msrv;
 mod package;
+mod program;
 mod sizes;
 mod test;
 mod words;

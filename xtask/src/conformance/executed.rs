@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
-use crate::workspace::{Workspace, capture};
+use crate::program::Program;
+use crate::workspace::Workspace;
 
 /// Are in the names of tests of rules and faults, and of few others.
 const FILTERS: [&str; 15] = [
@@ -23,8 +22,11 @@ pub(super) struct Executed {
 /// Runs all tests that may name a rule or a fault.
 pub(super) fn collect(workspace: &Workspace) -> Result<Executed> {
     let mut executed = Executed::default();
-    for test in programs(workspace)? {
-        let mut command = Command::new(&test.program);
+    // As `cargo test --workspace` builds them.
+    let mut cargo = workspace.cargo(["test", "--workspace", "--no-run"]);
+    let programs = Program::build(&mut cargo)?;
+    for test in programs.iter().filter(|program| program.is_test) {
+        let mut command = Command::new(&test.path);
         command.current_dir(&test.directory);
         // These have nothing but cases, and take no more than one filter.
         if !test.name.starts_with("conformance") {
@@ -32,43 +34,10 @@ pub(super) fn collect(workspace: &Workspace) -> Result<Executed> {
         }
         let output = command
             .output()
-            .with_context(|| format!("cannot run {}", test.program.display()))?;
+            .with_context(|| format!("cannot run {}", test.path.display()))?;
         executed.read(&String::from_utf8_lossy(&output.stdout));
     }
     Ok(executed)
-}
-
-struct Program {
-    name: String,
-    program: PathBuf,
-    directory: PathBuf,
-}
-
-/// Builds the workspace's tests as `cargo test --workspace` does.
-fn programs(workspace: &Workspace) -> Result<Vec<Program>> {
-    let arguments = ["test", "--workspace", "--no-run", "--message-format=json"];
-    let messages = capture(&mut workspace.cargo(arguments))?;
-    let mut programs = Vec::new();
-    for line in messages.lines() {
-        let message: Value = serde_json::from_str(line).context("cargo's messages are JSON")?;
-        let is_test = message["profile"]["test"] == true;
-        let (Some(program), Some(name), Some(manifest)) = (
-            message["executable"].as_str().filter(|_| is_test),
-            message["target"]["name"].as_str(),
-            message["manifest_path"].as_str(),
-        ) else {
-            continue;
-        };
-        programs.push(Program {
-            name: name.to_owned(),
-            program: program.into(),
-            directory: Path::new(manifest)
-                .parent()
-                .unwrap_or_else(|| Path::new(""))
-                .into(),
-        });
-    }
-    Ok(programs)
 }
 
 impl Executed {
