@@ -184,8 +184,9 @@ fn check_encoding(type_url: &TypeUrl, set: &ResourceSet) {
     let sotw = Selection::wildcard(set)
         .split(EntryForm::Sotw, 1000)
         .into_iter();
-    let resources = sotw.flat_map(|part| decode_sotw(&part));
-    for (any, resource) in resources.zip(&expected) {
+    let resources: Vec<_> = sotw.flat_map(|part| decode_sotw(&part)).collect();
+    assert_eq!(resources.len(), expected.len());
+    for (any, resource) in resources.iter().zip(&expected) {
         assert_eq!(any.type_url, type_url.as_str());
         assert_eq!(any.value, resource.body());
     }
