@@ -162,7 +162,7 @@ static_resources:
 pub struct Envoy {
     admin: SocketAddr,
     log: PathBuf,
-    process: Child,
+    _process: Child,
     _directory: TempDir,
 }
 
@@ -224,7 +224,7 @@ impl Envoy {
         Ok(Self {
             admin,
             log,
-            process,
+            _process: process,
             _directory: directory,
         })
     }
@@ -290,11 +290,6 @@ impl Envoy {
     #[must_use]
     pub fn log(&self) -> String {
         read(&self.log)
-    }
-
-    /// Whether the process still runs.
-    pub fn is_running(&mut self) -> bool {
-        matches!(self.process.try_wait(), Ok(None))
     }
 }
 
