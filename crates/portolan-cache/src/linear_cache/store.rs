@@ -91,12 +91,12 @@ impl Store {
     }
 
     pub(super) fn label(&self, label: Version) {
-        let label = Some(label);
         let mut writing = lock(&self.writing);
-        let former = std::mem::replace(&mut writing.label, label);
+        let former = writing.label.replace(label);
         let redecorated = self.enter(&writing, |held| held.map(Snapshot::edit));
         drop(writing);
-        drop((former, redecorated));
+        drop(former);
+        let _ = self.settle(redecorated);
     }
 
     pub(super) fn clear(&self) {
@@ -133,6 +133,12 @@ impl Store {
         let writing = lock(&self.writing);
         let entered = self.enter(&writing, make);
         drop(writing);
+        self.settle(entered)
+    }
+
+    /// What is left to do of a write when no lock is held. It may be for nothing that the write changed: a stream that
+    /// is about to want everything is behind until it is woken.
+    fn settle(&self, entered: Entered) -> Published {
         if entered.enqueue {
             self.announcer.enqueue(Arc::clone(&self.streams));
         }

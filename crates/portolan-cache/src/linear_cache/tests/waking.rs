@@ -1,5 +1,6 @@
 use std::task::Wake;
 
+use portolan_core::ViewId;
 use portolan_core::well_known::CLUSTER;
 
 use super::*;
@@ -49,6 +50,19 @@ fn a_change_wakes_who_subscribes_it_and_nobody_else() {
     let _ = writer.upsert(resource("absent", "1")).unwrap();
     drain(&reader);
     assert_eq!(wakes(), [1, 1, 2, 1, 2, 0], "who was woken has yet to look");
+}
+
+/// Between the two locks of a stream that begins to want everything, a label may find it behind.
+#[test]
+fn a_label_does_not_take_the_streams_out_of_line() {
+    let (writer, reader) = cache_of(&["a", "b"]);
+    let stream = Stream::of(&reader, &["a"]);
+    let _ = writer.upsert(resource("b", "2")).unwrap();
+    writer.store().streams().set_broad(ViewId::new(0), true);
+    writer.label("v1");
+    let _ = writer.upsert(resource("a", "2")).unwrap();
+    drain(&reader);
+    assert_eq!(stream.wakes(), 1);
 }
 
 #[test]
