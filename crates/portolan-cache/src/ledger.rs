@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use portolan_core::{Generation, Publication, Published, Resource, Snapshot};
+use portolan_core::{Generation, Publication, Published, Snapshot};
 
 /// What a group, or a whole cache, was given, and the number of its newest publication, which outlives the data.
 ///
@@ -69,9 +69,8 @@ impl Ledger {
 /// Whether streams need not hear of `b` when they have `a`.
 fn is_no_news(a: &Snapshot, b: &Snapshot) -> bool {
     let same_ttls = |url| match (a.set(url), b.set(url)) {
-        (Some(a), Some(b)) if a.id() != b.id() && (a.is_timed() || b.is_timed()) => {
-            a.iter().map(Resource::ttl).eq(b.iter().map(Resource::ttl))
-        }
+        // An edited value remembers the difference, and whoever is to hear of it asks for the same.
+        (Some(a), Some(b)) if a.is_timed() || b.is_timed() => b.diff_from(a).retimed().is_empty(),
         _ => true,
     };
     a.same_content(b) && a.sets().chain(b.sets()).all(|(url, _)| same_ttls(url))
