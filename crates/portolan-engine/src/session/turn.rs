@@ -230,6 +230,8 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
             .resources
             .iter()
             .for_each(|r| state.lives.sent(r, now));
+    }
+    if rendering.timed {
         state.lives.show(version.clone(), generation);
     }
     if answer.reason == Reason::Changed {
