@@ -18,6 +18,7 @@ extern crate alloc;
 
 mod answer;
 mod config;
+mod cut;
 mod early;
 mod error;
 mod escape;

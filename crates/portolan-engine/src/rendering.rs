@@ -1,7 +1,8 @@
-use alloc::vec;
 use alloc::vec::Vec;
 
-use portolan_core::{EntryForm, Selection, timed_entry_len};
+use portolan_core::{EntryForm, Resource, Selection, timed_entry_len};
+
+use crate::cut::cut;
 
 /// Most bytes of a version that the engine makes: 128 bits and a count. A caller's label may be longer.
 const VERSION: usize = 64;
@@ -36,17 +37,8 @@ impl Rendering {
         if !self.is_timed(&resources) {
             return resources.split(self.form, max);
         }
-        let (mut out, mut run, mut len) = (vec![], vec![], 0);
-        for resource in resources.iter() {
-            let more = timed_entry_len(resource, self.form, VERSION);
-            if len + more > max && !run.is_empty() {
-                out.push(Selection::of(core::mem::take(&mut run)));
-                len = 0;
-            }
-            len += more;
-            run.push(resource.clone());
-        }
-        out.push(Selection::of(run));
-        out
+        let len_of = |r: &Resource| timed_entry_len(r, self.form, VERSION);
+        let runs = cut(resources.iter().cloned(), max, len_of);
+        runs.into_iter().map(Selection::of).collect()
     }
 }

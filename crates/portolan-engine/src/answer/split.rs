@@ -1,10 +1,10 @@
 use alloc::collections::VecDeque;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use portolan_core::{Name, ResponseSplit, Selection};
 
 use super::Answer;
+use crate::cut::cut;
 use crate::rendering::Rendering;
 use crate::touched::Touched;
 
@@ -39,11 +39,13 @@ impl Answer {
             resources: part,
             ..Part::default()
         });
-        let removed = cut(self.removed, max).into_iter().map(|removed| Part {
-            removed,
-            ..Part::default()
-        });
-        let bodyless = cut(self.bodyless, max / 2)
+        let removed = cut_names(self.removed, max)
+            .into_iter()
+            .map(|removed| Part {
+                removed,
+                ..Part::default()
+            });
+        let bodyless = cut_names(self.bodyless, max / 2)
             .into_iter()
             .map(|bodyless| Part {
                 bodyless,
@@ -92,25 +94,14 @@ impl Part {
     }
 }
 
-fn cut(names: Vec<Name>, max: usize) -> Vec<Vec<Name>> {
-    let (mut out, mut run, mut len) = (vec![], vec![], 0);
-    for name in names {
-        let more = name.len() + NAME_OVERHEAD;
-        if len + more > max && !run.is_empty() {
-            out.push(core::mem::take(&mut run));
-            len = 0;
-        }
-        len += more;
-        run.push(name);
-    }
-    if !run.is_empty() {
-        out.push(run);
-    }
-    out
+fn cut_names(names: Vec<Name>, max: usize) -> Vec<Vec<Name>> {
+    cut(names, max, |name| name.len() + NAME_OVERHEAD)
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use portolan_core::EntryForm;
 
     use super::*;
