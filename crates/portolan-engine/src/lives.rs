@@ -44,10 +44,6 @@ impl Lives {
         self.lives.is_empty()
     }
 
-    pub(crate) fn has(&self, name: &Name) -> bool {
-        self.lives.contains_key(name)
-    }
-
     /// The resource was sent, with its time to live or without one.
     pub(crate) fn sent(&mut self, resource: &Resource, now: Duration) {
         self.begin(resource, now, period(resource.ttl()), false);
@@ -204,6 +200,27 @@ mod tests {
         let forever = Resource::builder(RUNTIME, "a", &b""[..]).build().unwrap();
         lives.sent(&forever, SECOND * 3);
         assert!(lives.is_empty() && lives.deadline().is_none());
+    }
+
+    #[test]
+    fn what_is_told_in_another_way_is_looked_at_again_at_half_of_its_time() {
+        let mut lives = Lives::default();
+        lives.sent(&resource("a", 4), SECOND);
+        let (name, life) = lives.pop(SECOND * 3).unwrap();
+        lives.postpone(name, life, SECOND * 3);
+        assert_eq!(lives.deadline(), Some(SECOND * 5));
+        lives.clear();
+        assert!(lives.is_empty() && lives.deadline().is_none());
+    }
+
+    #[test]
+    fn only_a_time_that_differs_is_told_at_once() {
+        let mut lives = Lives::default();
+        lives.sent(&resource("a", 4), SECOND);
+        lives.retime(&resource("a", 4), SECOND * 2, true);
+        assert!(!lives.is_due(SECOND * 2));
+        lives.retime(&resource("a", 8), SECOND * 2, true);
+        assert!(lives.is_due(SECOND * 2));
     }
 
     #[test]

@@ -40,17 +40,14 @@ pub(super) fn note_untold(
             && state.subscription.covers(resource)
             && state.known.holds(resource, &state.subscription)
     };
-    let claimed = state.known.patched_names();
-    let claimed = claimed.filter_map(|name| set.get(name).filter(|r| r.ttl().is_some()));
-    let claimed: Vec<_> = claimed.filter(untold).cloned().collect();
+    let patched = state.known.patched_names();
+    let patched = patched.filter_map(|name| set.get(name));
+    let patched: Vec<_> = patched.filter(untold).cloned().collect();
     let diff = state.known.has_base().then(|| state.known.diff_to(set));
     let retimed = diff.iter().flat_map(|diff| diff.retimed());
     let retimed: Vec<_> = retimed.filter(untold).cloned().collect();
-    for resource in &claimed {
-        // What this stream has sent of it is known already.
-        if !state.lives.has(resource.name()) {
-            state.lives.retime(resource, now, true);
-        }
+    for resource in &patched {
+        state.lives.retime(resource, now, true);
     }
     for resource in &retimed {
         state.lives.retime(resource, now, false);
