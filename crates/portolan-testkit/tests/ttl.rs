@@ -93,6 +93,20 @@ fn c301_what_is_sent_in_full_again_keeps_to_the_size_of_responses() {
     }
 }
 
+#[test]
+fn c302_a_refresh_before_all_else_is_of_the_newest_publication() {
+    let shelf = Shelf::new();
+    let newest = shelf.put([fixture::runtime("a").version("7").ttl(SECOND * 4)]);
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, envoy());
+    pair.client.resume(&RUNTIME, ["a"], [("a", "7")]);
+    pair.drive();
+    let [refresh] = pair.client.received() else {
+        panic!("one response");
+    };
+    assert_eq!(refresh.heartbeats.len(), 1);
+    assert_eq!(refresh.generation, newest);
+}
+
 /// A stream that cannot be written must not be woken again and again.
 #[test]
 fn c303_a_refresh_that_cannot_be_sent_is_due_once() {
