@@ -50,7 +50,9 @@ pub use peer::Peer;
 pub use references::{Facts, NoReferences, ReadyWhen, Reference, References};
 pub use refusal::{Refusal, RefusalKind};
 pub use resource::{EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry};
-pub use resource_set::{Diff, ResourceSet, ResourceSetEdit, Selection, ValueId, encoded_chunks};
+pub use resource_set::{
+    Diff, ResourceSet, ResourceSetEdit, Selection, ValueId, coalesce, encoded_chunks,
+};
 pub use resource_type::{
     MissingName, ResourceType, ResourceTypes, ResponseSplit, SotwMode, well_known,
 };

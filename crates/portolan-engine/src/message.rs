@@ -7,7 +7,8 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use portolan_core::{
-    Generation, Name, Selection, TypeUrl, Version, bodyless_entry, heartbeat_entry, timed_entry,
+    Generation, Name, Selection, TypeUrl, Version, bodyless_entry, coalesce, heartbeat_entry,
+    timed_entry,
 };
 
 use crate::Variant;
@@ -183,15 +184,14 @@ impl Response {
         let mut parts = match self.timed && self.resources.is_timed() {
             true => {
                 let resources = self.resources.iter();
-                resources
-                    .map(|r| timed_entry(r, form, &self.version))
-                    .collect()
+                coalesce(resources.map(|r| timed_entry(r, form, &self.version)))
             }
             false => self.resources.parts(form),
         };
         let heartbeats = self.heartbeats.iter();
-        parts.extend(heartbeats.map(|h| heartbeat_entry(&h.name, &h.version, h.ttl, form)));
-        parts.extend(self.bodyless.iter().map(|name| bodyless_entry(name)));
+        let heartbeats = heartbeats.map(|h| heartbeat_entry(&h.name, &h.version, h.ttl, form));
+        let bodyless = self.bodyless.iter().map(|name| bodyless_entry(name));
+        parts.extend(coalesce(heartbeats.chain(bodyless)));
         parts
     }
 }
@@ -199,6 +199,32 @@ impl Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_small_goes_together() {
+        let names = || (0..1_000).map(|i| Name::from(alloc::format!("{i}")));
+        let ttl = Duration::from_secs(1);
+        let beat = |name| Heartbeat::new(name, Version::from("v"), ttl);
+        let response = Response {
+            variant: Variant::Delta,
+            type_url: TypeUrl::from("t"),
+            version: Version::from("v"),
+            nonce: Nonce(1),
+            resources: Selection::none(),
+            heartbeats: names().map(beat).collect(),
+            timed: true,
+            bodyless: names().collect(),
+            removed: Vec::new(),
+            generation: Generation::default(),
+            reason: Reason::Refresh,
+        };
+        let form = Variant::Delta.entry_form();
+        let beats = names().map(|name| heartbeat_entry(&name, &Version::from("v"), ttl, form));
+        let entries: Vec<_> = beats.chain(names().map(|n| bodyless_entry(&n))).collect();
+        let parts = response.parts();
+        assert_eq!(parts.concat(), entries.concat());
+        assert!(parts.len() < 10, "{}", parts.len());
+    }
 
     #[test]
     fn only_what_this_server_writes_is_a_nonce() {

@@ -131,7 +131,7 @@ impl Diff {
             EntryForm::Sotw => &self.sotw,
             EntryForm::Delta => &self.delta,
         };
-        cell.get_or_init(|| coalesce(&self.upserts, form).into())
+        cell.get_or_init(|| coalesce(self.upserts.iter().map(|r| r.entry(form))).into())
     }
 }
 

@@ -16,7 +16,7 @@ pub use self::chunk::encoded_chunks;
 pub use self::diff::Diff;
 use self::diff::Memo;
 pub use self::edit::ResourceSetEdit;
-pub use self::selection::Selection;
+pub use self::selection::{Selection, coalesce};
 use crate::{Name, References, Resource, TypeUrl, Version};
 
 /// Identity of an immutable value within this process. Two values with one id are the same value; the reverse need

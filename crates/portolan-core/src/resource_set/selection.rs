@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::chunk::{Chunk, concat};
+use super::chunk::Chunk;
 use super::{Diff, ResourceSet};
 use crate::{EntryForm, Resource};
 
@@ -120,7 +120,7 @@ impl Selection {
                 bytes.filter(|b| !b.is_empty()).collect()
             }
             Picked::Diff(diff) => diff.parts(form).to_vec(),
-            Picked::Some(resources) => coalesce(resources, form),
+            Picked::Some(resources) => coalesce(resources.iter().map(|r| r.entry(form))),
         }
     }
 
@@ -196,29 +196,39 @@ fn split_list(resources: Vec<Resource>, form: EntryForm, max: usize) -> Vec<Sele
     out
 }
 
-/// Copies entries together into pieces of at least [`MIN_PART`]; a large entry goes by itself, uncopied.
-pub(super) fn coalesce(resources: &[Resource], form: EntryForm) -> Vec<Bytes> {
+/// Copies entries together into pieces of some size, since each piece costs the transport more than to copy a small
+/// one; a large entry goes by itself, uncopied.
+#[must_use]
+pub fn coalesce(entries: impl IntoIterator<Item = Bytes>) -> Vec<Bytes> {
     let mut parts = Vec::new();
-    let mut run = 0..0;
-    let mut run_len = 0;
-    for (at, resource) in resources.iter().enumerate() {
-        let len = resource.entry_len(form);
+    let (mut run, mut run_len) = (Vec::new(), 0);
+    for entry in entries {
+        let len = entry.len();
         if len >= MIN_PART {
-            if !run.is_empty() {
-                parts.push(concat(resources[run.clone()].iter(), form));
-            }
-            parts.push(resource.entry(form));
-            (run, run_len) = (at + 1..at + 1, 0);
+            parts.extend(joined(&mut run));
+            parts.push(entry);
+            run_len = 0;
             continue;
         }
-        (run.end, run_len) = (at + 1, run_len + len);
+        run.push(entry);
+        run_len += len;
         if run_len >= MIN_PART {
-            parts.push(concat(resources[run.clone()].iter(), form));
-            (run, run_len) = (at + 1..at + 1, 0);
+            parts.extend(joined(&mut run));
+            run_len = 0;
         }
     }
-    if !run.is_empty() {
-        parts.push(concat(resources[run].iter(), form));
-    }
+    parts.extend(joined(&mut run));
     parts
+}
+
+/// What is in the run, as one piece. The run is then empty.
+fn joined(run: &mut Vec<Bytes>) -> Option<Bytes> {
+    let last = run.pop()?;
+    if run.is_empty() {
+        return Some(last);
+    }
+    run.push(last);
+    let joined = run.concat();
+    run.clear();
+    Some(joined.into())
 }
