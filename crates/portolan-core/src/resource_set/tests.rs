@@ -211,6 +211,28 @@ fn an_edited_set_knows_what_was_edited() {
 }
 
 #[test]
+fn a_difference_is_timed_when_something_new_or_changed_has_a_time_to_live() {
+    let old = numbered(10);
+    let living = |body| {
+        let builder = Resource::builder(CLUSTER, "r-000001", vec![body; 3]);
+        builder.ttl(Duration::from_secs(1)).build().unwrap()
+    };
+    let with = |resource| {
+        let mut edit = old.edit();
+        edit.upsert(resource);
+        edit.finish()
+    };
+    for (new, timed) in [
+        (with(living(1)), true),
+        (with(living(0)), false),
+        (with(resource("r-000001", 1)), false),
+    ] {
+        let upserts = Selection::upserts(&new.diff_from(&old));
+        assert_eq!(upserts.is_timed(), timed);
+    }
+}
+
+#[test]
 fn an_edit_shows_what_was_edited_and_keeps_the_value_where_nothing_was() {
     let old = numbered(3);
     let mut edit = old.edit();
