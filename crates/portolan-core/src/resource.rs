@@ -120,10 +120,16 @@ impl Resource {
         self.0.attributes.ttl
     }
 
-    /// Other names under which clients may ask for it (C-214).
+    /// Other names under which delta clients may ask for it (C-214). An alias may be that of several resources, or the
+    /// name of another: whoever asks for it gets all of them.
     #[must_use]
     pub fn aliases(&self) -> &[Name] {
         &self.0.attributes.aliases
+    }
+
+    /// What it is found by besides its name: whoever subscribes one of these in delta subscribes this resource.
+    pub fn other_identifiers(&self) -> impl Iterator<Item = &Name> {
+        self.aliases().iter()
     }
 
     /// Encoded `DynamicParameterConstraints` that select the clients for which this variant is meant.

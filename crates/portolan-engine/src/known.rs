@@ -1,6 +1,8 @@
-use portolan_core::{Diff, Identity, Name, Overlay, OverlayEntry, Resource, ResourceSet, Version};
-
+use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use portolan_core::{Diff, Identity, Name, Overlay, OverlayEntry, Resource, ResourceSet, Version};
 
 use crate::subscription::Subscription;
 
@@ -11,6 +13,8 @@ use crate::subscription::Subscription;
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     overlay: Overlay<Held>,
+    /// Whether the patch may hold a resource that has aliases.
+    patched_aliases: bool,
     /// Length of the names and versions that the client brought.
     claimed_bytes: usize,
 }
@@ -20,6 +24,8 @@ pub(crate) struct Known {
 enum Held {
     Nothing,
     Sent(Identity),
+    /// The same of a resource that is found by these identifiers too.
+    SentAliased(Box<(Identity, Vec<Name>)>),
     /// The client brought it from an earlier stream.
     Claimed(Version),
 }
@@ -40,6 +46,11 @@ impl Known {
         self.claimed_bytes
     }
 
+    /// Whether something that the client brought is still held.
+    pub(crate) fn claims_anything(&self) -> bool {
+        self.claimed_bytes > 0
+    }
+
     /// Whether nothing was ever sent or claimed.
     pub(crate) fn is_nothing(&self) -> bool {
         self.overlay.base().is_none_or(ResourceSet::is_empty) && self.overlay.patch().is_empty()
@@ -58,12 +69,14 @@ impl Known {
     /// The client has been sent all of `set` that it subscribes.
     pub(crate) fn move_to(&mut self, set: &ResourceSet) {
         self.overlay = Overlay::on(set.clone());
+        self.patched_aliases = false;
         self.claimed_bytes = 0;
     }
 
     pub(crate) fn sent(&mut self, resource: &Resource) {
-        let entry = Held::Sent(resource.identity());
-        self.overlay.set(resource.name().clone(), entry);
+        let held = Held::sent(resource);
+        self.patched_aliases |= matches!(held, Held::SentAliased(_));
+        self.overlay.set(resource.name().clone(), held);
     }
 
     pub(crate) fn removed(&mut self, name: &Name) {
@@ -73,50 +86,119 @@ impl Known {
         }
     }
 
-    /// The client names `name` from now on. It has it if a wildcard brought it, and not otherwise.
-    pub(crate) fn enter(&mut self, name: &Name, had_wildcard: bool) {
-        let brought = match self.overlay.get(name) {
-            OverlayEntry::Base(resource) => had_wildcard && !resource.on_demand(),
-            _ => had_wildcard,
+    /// The client names these from now on. What they stand for it has if it wanted it before, and not otherwise.
+    pub(crate) fn enter(&mut self, added: &[Name], had_wildcard: bool, now: &Subscription) {
+        let named_before =
+            |name: &Name| now.names().contains(name) && added.binary_search(name).is_err();
+        let was_covered = |resource: &Resource| {
+            (had_wildcard && !resource.on_demand()) || now.names_any(resource, named_before)
         };
-        if !brought {
-            self.removed(name);
+        let mut entered = Vec::new();
+        for name in added {
+            match self.overlay.get(name) {
+                OverlayEntry::Base(resource) if was_covered(resource) => {}
+                OverlayEntry::Base(_) => entered.push(name.clone()),
+                _ if had_wildcard => {}
+                OverlayEntry::Patched(held) if held.is_named(named_before) => {}
+                _ => entered.push(name.clone()),
+            }
         }
+        if now.is_by_identifier() && self.has_aliases() {
+            let is_added = |name: &Name| added.binary_search(name).is_ok();
+            let base = self.overlay.base().filter(|base| base.has_aliases());
+            let based = base
+                .into_iter()
+                .flat_map(|base| added.iter().flat_map(|name| base.identified_by(name)));
+            let based = based.filter(|resource| !was_covered(resource));
+            entered.extend(based.map(|resource| resource.name().clone()));
+            let patched = self.overlay.patch().iter().filter(|(name, held)| {
+                held.is_named(is_added)
+                    && !(had_wildcard || named_before(name) || held.is_named(named_before))
+            });
+            entered.extend(patched.map(|(name, _)| name.clone()));
+        }
+        entered.iter().for_each(|name| self.removed(name));
     }
 
-    /// A wildcard began or ended: the client has nothing but what it names.
-    pub(crate) fn keep_only<'a>(&mut self, names: impl Iterator<Item = &'a Name>) {
+    /// A wildcard began or ended: the client has nothing but what it names, which is sorted.
+    pub(crate) fn keep_only(&mut self, names: &[&Name], now: &Subscription) {
         let mut kept = Overlay::new();
         for name in names {
             match self.overlay.get(name) {
-                OverlayEntry::Patched(held) => kept.set(name.clone(), held.clone()),
-                OverlayEntry::Base(resource) => {
-                    kept.set(name.clone(), Held::Sent(resource.identity()));
-                }
+                OverlayEntry::Patched(held) => kept.set((*name).clone(), held.clone()),
+                OverlayEntry::Base(resource) => kept.set((*name).clone(), Held::sent(resource)),
                 _ => {}
             }
         }
+        if now.is_by_identifier() && self.has_aliases() {
+            let is_kept = |name: &Name| names.binary_search(&name).is_ok();
+            let base = self.overlay.base().filter(|base| base.has_aliases());
+            let based = base
+                .into_iter()
+                .flat_map(|base| names.iter().flat_map(|name| base.identified_by(name)));
+            for resource in based {
+                if matches!(self.overlay.get(resource.name()), OverlayEntry::Base(_)) {
+                    kept.set(resource.name().clone(), Held::sent(resource));
+                }
+            }
+            for (name, held) in self.overlay.patch() {
+                if held.is_named(is_kept) {
+                    kept.set(name.clone(), held.clone());
+                }
+            }
+            self.patched_aliases = true;
+        }
         self.overlay = kept;
+    }
+
+    /// Whether a resource that the client has may have aliases.
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.patched_aliases || self.overlay.base().is_some_and(ResourceSet::has_aliases)
+    }
+
+    /// Whether what the client has of the name may be wanted by another identifier too.
+    pub(crate) fn has_linked(&self, name: &Name) -> bool {
+        let mut based = self
+            .overlay
+            .base()
+            .into_iter()
+            .flat_map(|base| base.identified_by(name));
+        self.patched_aliases || based.any(|resource| resource.other_identifiers().next().is_some())
+    }
+
+    /// What the client was last sent all of, as far as it subscribed it.
+    pub(crate) fn base(&self) -> Option<&ResourceSet> {
+        self.overlay.base()
     }
 
     /// Whether the client has this very version.
     pub(crate) fn holds(&self, resource: &Resource, subscription: &Subscription) -> bool {
         match self.overlay.get(resource.name()) {
             OverlayEntry::Patched(Held::Sent(identity)) => *identity == resource.identity(),
+            OverlayEntry::Patched(Held::SentAliased(sent)) => sent.0 == resource.identity(),
             OverlayEntry::Patched(Held::Claimed(version)) => version == resource.version(),
             OverlayEntry::Base(base) => base.same_content(resource) && subscription.covers(base),
             _ => false,
         }
     }
 
-    /// Whether the client has the name in any version.
-    pub(crate) fn holds_name(&self, name: &str, subscription: &Subscription) -> bool {
+    /// Whether the client has the name in any version, and wants it.
+    pub(crate) fn holds_name(&self, name: &Name, subscription: &Subscription) -> bool {
         match self.overlay.get(name) {
             OverlayEntry::Patched(Held::Nothing) => false,
-            OverlayEntry::Patched(_) => true,
+            OverlayEntry::Patched(held) => {
+                subscription.covers_name(name)
+                    || held.is_named(|name| subscription.names().contains(name))
+            }
             OverlayEntry::Base(base) => subscription.covers(base),
             _ => false,
         }
+    }
+
+    /// Whether the client brought the name, and does not want it under this name. It may have had it by an alias.
+    pub(crate) fn claims_unnamed(&self, name: &Name, subscription: &Subscription) -> bool {
+        let entry = self.overlay.get(name);
+        matches!(entry, OverlayEntry::Patched(Held::Claimed(_))) && !subscription.covers_name(name)
     }
 
     /// Whether every difference to `set` is in [`diff_to`](Self::diff_to).
@@ -134,6 +216,22 @@ impl Known {
             Some(base) => set.diff_from(base),
             None => set.diff_from(&ResourceSet::empty()),
         }
+    }
+}
+
+impl Held {
+    fn sent(resource: &Resource) -> Self {
+        let identity = resource.identity();
+        let others: Vec<_> = resource.other_identifiers().cloned().collect();
+        match others.is_empty() {
+            true => Self::Sent(identity),
+            false => Self::SentAliased(Box::new((identity, others))),
+        }
+    }
+
+    /// Whether `is_named` holds of an identifier that is not the name.
+    fn is_named(&self, is_named: impl Fn(&Name) -> bool) -> bool {
+        matches!(self, Self::SentAliased(sent) if sent.1.iter().any(is_named))
     }
 }
 

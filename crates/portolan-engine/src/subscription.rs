@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use portolan_core::{Name, Resource, ResourceSet, Selection};
 
+use crate::Variant;
 use crate::fingerprint::Fingerprint;
 use crate::name_set::NameSet;
 
@@ -11,7 +12,9 @@ const WILDCARD: &str = "*";
 /// What a stream wants of one type.
 #[derive(Debug, Default)]
 pub(crate) struct Subscription {
+    /// What was named: in delta each is an identifier, which stands for all resources that have it.
     names: NameSet,
+    matching: Matching,
     wildcard: Wildcard,
     /// Whether anything, `*` included, was ever named on this stream for this type (C-065).
     ever_named: bool,
@@ -26,6 +29,16 @@ enum Wildcard {
     Legacy,
     /// `*` was named.
     Explicit,
+}
+
+/// What a resource is found by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Matching {
+    /// Its name, as in state of the world (C-227).
+    #[default]
+    Names,
+    /// Any of its identifiers, as in delta.
+    Identifiers,
 }
 
 /// How a request changed a [`Subscription`].
@@ -50,6 +63,17 @@ pub(crate) struct SubscriptionChange {
 pub(crate) struct InvalidName;
 
 impl Subscription {
+    /// Nothing yet, in this variant.
+    pub(crate) fn new(variant: Variant) -> Self {
+        Self {
+            matching: match variant {
+                Variant::Sotw => Matching::Names,
+                Variant::Delta => Matching::Identifiers,
+            },
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn names(&self) -> &NameSet {
         &self.names
     }
@@ -69,12 +93,43 @@ impl Subscription {
 
     /// Whether a resource is wanted.
     pub(crate) fn covers(&self, resource: &Resource) -> bool {
-        (self.is_wildcard() && !resource.on_demand()) || self.names.contains(resource.name())
+        (self.is_wildcard() && !resource.on_demand()) || self.names_resource(resource)
     }
 
     /// Whether a name is wanted for which there is no resource (any more).
     pub(crate) fn covers_name(&self, name: &str) -> bool {
         self.is_wildcard() || self.names.contains(name)
+    }
+
+    /// Whether a resource is named, by any of its identifiers.
+    pub(crate) fn names_resource(&self, resource: &Resource) -> bool {
+        self.names_any(resource, |identifier| self.names.contains(identifier))
+    }
+
+    /// Whether `is_named` holds of a name that a resource can be found by.
+    pub(crate) fn names_any(&self, resource: &Resource, is_named: impl Fn(&Name) -> bool) -> bool {
+        is_named(resource.name())
+            || (self.is_by_identifier() && resource.other_identifiers().any(is_named))
+    }
+
+    /// Whether a resource is found by other identifiers than its name.
+    pub(crate) fn is_by_identifier(&self) -> bool {
+        self.matching == Matching::Identifiers
+    }
+
+    /// The resources of a set that something which was named stands for.
+    pub(crate) fn resolve<'a>(
+        &self,
+        set: &'a ResourceSet,
+        named: &'a str,
+    ) -> impl Iterator<Item = &'a Resource> {
+        let (by_name, by_identifier) = match self.matching {
+            Matching::Names => (set.get(named), None),
+            Matching::Identifiers => (None, Some(set.identified_by(named))),
+        };
+        by_name
+            .into_iter()
+            .chain(by_identifier.into_iter().flatten())
     }
 
     /// All of a set that is wanted.

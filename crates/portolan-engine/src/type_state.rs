@@ -33,10 +33,10 @@ pub(crate) struct TypeState {
 }
 
 impl TypeState {
-    pub(crate) fn new(resource_type: ResourceType, max_unacked: usize) -> Self {
+    pub(crate) fn new(resource_type: ResourceType, variant: Variant, max_unacked: usize) -> Self {
         Self {
             resource_type,
-            subscription: Subscription::default(),
+            subscription: Subscription::new(variant),
             known: Known::default(),
             owed: Owed::default(),
             window: Window::new(max_unacked),

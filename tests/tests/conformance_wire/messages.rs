@@ -96,8 +96,10 @@ pub(crate) fn of_delta(response: DeltaDiscoveryResponse) -> Answer {
         ) {
             (Some(any), ttl) => {
                 let version = Some(resource.version);
+                let aliases = resource.aliases.iter().map(|alias| alias.as_str().into());
                 let resource = AnswerResource::new(name, version, any.value.into());
-                answer.resources.push(resource.with_ttl(ttl));
+                let resource = resource.with_ttl(ttl).with_aliases(aliases.collect());
+                answer.resources.push(resource);
             }
             (None, Some(ttl)) => {
                 let heartbeat = AnswerHeartbeat::new(name, resource.version, ttl);

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
@@ -75,7 +75,8 @@ enum Kind {
 /// What a publication changed.
 #[derive(Debug)]
 pub(super) enum Changed {
-    Names(Vec<Name>),
+    /// What these stand for: names, and aliases before or after the change.
+    Identifiers(BTreeSet<Name>),
     Everything,
 }
 
@@ -84,10 +85,13 @@ impl Changed {
         let diff = new.diff_from(old);
         let retimed = diff.retimed().iter().map(Resource::name);
         let names = diff.names().chain(retimed);
-        match names.clone().count() {
-            0..=MAX_NAMED => Self::Names(names.cloned().collect()),
-            _ => Self::Everything,
+        if names.clone().count() > MAX_NAMED {
+            return Self::Everything;
         }
+        let before = names.clone().filter_map(|name| old.get(name));
+        let resources = before.chain(diff.upserts());
+        let others = resources.flat_map(Resource::other_identifiers);
+        Self::Identifiers(names.chain(others).cloned().collect())
     }
 }
 
@@ -233,11 +237,11 @@ impl State {
                 self.floor = last;
                 self.behind = Behind::since(last);
             }
-            Changed::Names(names) => {
-                names
+            Changed::Identifiers(identifiers) => {
+                identifiers
                     .iter()
-                    .for_each(|name| self.watched.change(name, last));
-                self.behind.changes += names.len();
+                    .for_each(|identifier| self.watched.change(identifier, last));
+                self.behind.changes += identifiers.len();
             }
         }
         if self.behind.changes >= MAX_BEHIND.max(self.seats.len()) {

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::aliases::AliasChanges;
 use super::chunk::{Chunk, MAX_CHUNK};
 use super::{Changes, Diff, ResourceSet};
 use crate::{Name, Resource, ResourceError};
@@ -66,18 +67,22 @@ impl ResourceSet {
             return self.clone();
         }
         let mut totals = self.0.totals;
+        let mut aliases = AliasChanges::default();
         for (name, new) in &changes {
             if let Some(old) = self.get(name) {
                 totals.take_out(old);
+                aliases.take_out(old);
             }
             if let Some(new) = new {
                 totals.put_in(new);
+                aliases.put_in(new);
             }
         }
+        let aliases = aliases.apply_to(self.0.aliases.as_ref());
         // What is known of the difference now need not be searched for in all chunks by the first stream that asks. From
         // nothing it would be everything, which is rarely asked.
         let diff = (!self.is_empty()).then(|| Diff::made_by(&changes, self));
-        let changed = Self::from_chunks(rebuild(self.chunks(), changes), totals);
+        let changed = Self::from_chunks(rebuild(self.chunks(), changes), totals, aliases);
         if let Some(diff) = diff {
             changed.remember(self, diff);
         }

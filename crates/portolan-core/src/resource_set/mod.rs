@@ -1,5 +1,6 @@
 //! Immutable sets of resources of one type that share what they have in common.
 
+mod aliases;
 mod chunk;
 mod diff;
 mod edit;
@@ -11,6 +12,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use self::aliases::Aliases;
 use self::chunk::Chunk;
 pub use self::chunk::encoded_chunks;
 pub use self::diff::Diff;
@@ -58,6 +60,8 @@ struct Inner {
     id: ValueId,
     chunks: Box<[Arc<Chunk>]>,
     totals: Totals,
+    /// `None` where no resource has one.
+    aliases: Option<Aliases>,
     version: Version,
     memo: Mutex<Memo>,
 }
@@ -92,17 +96,19 @@ impl ResourceSet {
     #[must_use]
     pub fn empty() -> Self {
         static EMPTY: LazyLock<ResourceSet> =
-            LazyLock::new(|| ResourceSet::from_chunks(Vec::new(), Totals::default()));
+            LazyLock::new(|| ResourceSet::from_chunks(Vec::new(), Totals::default(), None));
         EMPTY.clone()
     }
 
-    /// A set of these chunks, of which these are the totals: they follow from what changed, and are not counted anew.
-    fn from_chunks(chunks: Vec<Arc<Chunk>>, totals: Totals) -> Self {
+    /// A set of these chunks, of which these are the totals and the aliases: they follow from what changed, and are not
+    /// gathered anew.
+    fn from_chunks(chunks: Vec<Arc<Chunk>>, totals: Totals, aliases: Option<Aliases>) -> Self {
         let Totals { len, sum, .. } = totals;
         Self(Arc::new(Inner {
             id: ValueId::next(),
             chunks: chunks.into_boxed_slice(),
             totals,
+            aliases,
             version: Version::from(format!("{sum:032x}-{len}")),
             memo: Mutex::default(),
         }))
@@ -161,6 +167,21 @@ impl ResourceSet {
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.get(name).is_some()
+    }
+
+    /// The resources that an identifier stands for: the one of that name, and those that have it for an
+    /// [alias](Resource::aliases).
+    pub fn identified_by<'a>(&'a self, identifier: &'a str) -> impl Iterator<Item = &'a Resource> {
+        let aliases = self.0.aliases.iter();
+        let owners = aliases.flat_map(move |aliases| aliases.owners(identifier));
+        let aliased = owners.filter_map(|owner| self.get(owner));
+        self.get(identifier).into_iter().chain(aliased)
+    }
+
+    /// Whether any resource has an [alias](Resource::aliases).
+    #[must_use]
+    pub fn has_aliases(&self) -> bool {
+        self.0.aliases.is_some()
     }
 
     /// All resources, sorted by name.

@@ -2,11 +2,11 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use portolan_core::{Diff, Name, Resource, ResourceSet, Selection};
+use portolan_core::{Diff, MissingName, Name, Resource, ResourceSet, Selection};
 
-use crate::known::Known;
 use crate::subscription::Subscription;
 use crate::touched::Touched;
+use crate::type_state::TypeState;
 
 /// A subscription of at most this many names is compared name by name.
 const FEW: usize = 16;
@@ -26,15 +26,15 @@ pub(super) enum Changes {
 }
 
 impl Changes {
-    pub(super) fn between(known: &Known, subscription: &Subscription, set: &ResourceSet) -> Self {
-        let mut own = Own::new(known, subscription, set);
+    pub(super) fn between(state: &TypeState, set: &ResourceSet) -> Self {
+        let (known, subscription) = (&state.known, &state.subscription);
+        let mut own = Own::new(state, set);
         let names = subscription.names();
         if known.is_at(set) {
             return own.finish();
         }
         if !subscription.is_wildcard() && names.len() <= FEW {
-            names.iter().for_each(|name| own.compare(name));
-            return own.finish();
+            return own.named();
         }
         let diff = known.diff_to(set);
         if known.is_unpatched() && covers_all(subscription, &diff) {
@@ -42,11 +42,10 @@ impl Changes {
         }
         let differing = diff.upserts().len() + diff.removals().len();
         if !subscription.is_wildcard() && names.len() < differing {
-            names.iter().for_each(|name| own.compare(name));
-        } else {
-            let candidates: BTreeSet<_> = diff.names().chain(known.patched_names()).collect();
-            candidates.into_iter().for_each(|name| own.compare(name));
+            return own.named();
         }
+        let candidates: BTreeSet<_> = diff.names().chain(known.patched_names()).collect();
+        candidates.into_iter().for_each(|name| own.compare(name));
         own.finish()
     }
 
@@ -107,48 +106,74 @@ fn covers_all(subscription: &Subscription, diff: &Diff) -> bool {
     if subscription.is_wildcard() && !diff.touches_on_demand() {
         return true;
     }
-    diff.upserts()
-        .iter()
-        .all(|r| subscription.names().contains(r.name()))
-        && diff
-            .removals()
-            .iter()
-            .all(|n| subscription.names().contains(n))
+    let (mut upserts, mut removals) = (diff.upserts().iter(), diff.removals().iter());
+    upserts.all(|resource| subscription.names_resource(resource))
+        && removals.all(|name| subscription.names().contains(name))
 }
 
 struct Own<'a> {
-    known: &'a Known,
-    subscription: &'a Subscription,
+    state: &'a TypeState,
     set: &'a ResourceSet,
     upserts: Vec<Resource>,
     removals: Vec<Name>,
 }
 
 impl<'a> Own<'a> {
-    fn new(known: &'a Known, subscription: &'a Subscription, set: &'a ResourceSet) -> Self {
+    fn new(state: &'a TypeState, set: &'a ResourceSet) -> Self {
         Self {
-            known,
-            subscription,
+            state,
             set,
             upserts: Vec::new(),
             removals: Vec::new(),
         }
     }
 
+    /// Compares what is named, whatever else has changed.
+    fn named(mut self) -> Changes {
+        let (known, subscription) = (&self.state.known, &self.state.subscription);
+        let names = subscription.names().iter();
+        let is_aliased = self.set.has_aliases() || known.has_aliases() || known.claims_anything();
+        if !subscription.is_by_identifier() || !is_aliased {
+            names.for_each(|name| self.compare(name));
+            return self.finish();
+        }
+        let mut candidates: BTreeSet<_> = known.patched_names().collect();
+        for name in names {
+            candidates.insert(name);
+            for set in known.base().into_iter().chain([self.set]) {
+                candidates.extend(subscription.resolve(set, name).map(Resource::name));
+            }
+        }
+        candidates.into_iter().for_each(|name| self.compare(name));
+        self.finish()
+    }
+
     fn compare(&mut self, name: &Name) {
-        match self.set.get(name).filter(|r| self.subscription.covers(r)) {
+        let (known, subscription) = (&self.state.known, &self.state.subscription);
+        match self.set.get(name).filter(|r| subscription.covers(r)) {
             Some(resource) => {
-                if !self.known.holds(resource, self.subscription) {
+                if !known.holds(resource, subscription) {
                     self.upserts.push(resource.clone());
                 }
             }
             None => {
-                let wanted = self.subscription.covers_name(name);
-                if wanted && self.known.holds_name(name, self.subscription) {
+                if known.holds_name(name, subscription) || self.is_vanished_claim(name) {
                     self.removals.push(name.clone());
                 }
             }
         }
+    }
+
+    /// Whether a client brought the name of something that is gone and that it may have had by an alias. It is told where
+    /// aliases are used at all.
+    fn is_vanished_claim(&self, name: &Name) -> bool {
+        let bodyless = self.state.resource_type.missing_name() == MissingName::Bodyless;
+        (bodyless || self.set.has_aliases())
+            && !self.set.contains(name)
+            && self
+                .state
+                .known
+                .claims_unnamed(name, &self.state.subscription)
     }
 
     fn finish(self) -> Changes {

@@ -12,7 +12,7 @@ use crate::type_state::TypeState;
 /// A full-state type in state of the world: each answer holds everything that is subscribed, whatever caused it
 /// (C-068, C-130). What a rejected answer left in doubt is in the next one, because that is complete again (C-107).
 pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
-    let changes = Changes::between(&state.known, &state.subscription, set);
+    let changes = Changes::between(state, set);
     let changed = !changes.is_empty();
     let asked = is_owed(state, set);
     let owed = asked || (state.owed.refresh && !(changed && now.hold));

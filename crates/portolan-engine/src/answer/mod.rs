@@ -5,15 +5,14 @@ mod full_state;
 mod partial;
 mod split;
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use portolan_core::{Name, ResourceSet, Selection, Snapshot};
 
 use self::changes::Changes;
 use crate::everything;
-use crate::owed::Owed;
 use crate::rendering::Rendering;
-use crate::subscription::Subscription;
 use crate::touched::Touched;
 use crate::type_state::TypeState;
 use crate::{Reason, SessionConfig, Variant};
@@ -49,14 +48,16 @@ impl Answer {
     }
 
     /// The answer without what is not subscribed, and without saying that what was asked for meanwhile is gone: that
-    /// is answered next, from newer data.
-    pub(crate) fn still_wanted(mut self, subscription: &Subscription, owed: &Owed) -> Self {
+    /// is answered next, from newer data. What is gone is `aliased` where it was wanted by an alias.
+    pub(crate) fn still_wanted(mut self, state: &TypeState, aliased: &BTreeSet<Name>) -> Self {
+        let (subscription, owed) = (&state.subscription, &state.owed);
         if !self.resources.iter().all(|r| subscription.covers(r)) {
             let wanted = self.resources.iter().filter(|r| subscription.covers(r));
             self.resources = Selection::of(wanted.cloned());
         }
+        let is_wanted = |name: &Name| subscription.covers_name(name) || aliased.contains(name);
         self.removed
-            .retain(|name| subscription.covers_name(name) && !owed.is_asked(name));
+            .retain(|name| is_wanted(name) && !owed.is_asked(name));
         self.bodyless.retain(|name| subscription.covers_name(name));
         self
     }

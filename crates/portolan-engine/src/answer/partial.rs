@@ -14,7 +14,7 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
     if owes_exactly(state, set) {
         return whole(set);
     }
-    let changes = Changes::between(&state.known, &state.subscription, set);
+    let changes = Changes::between(state, set);
     let mut draft = Draft::new(state, set, now);
     draft.owed();
     let first = state.owed.all_names;
@@ -177,27 +177,55 @@ impl<'a> Draft<'a> {
         }
         if owed.all_names {
             for name in state.subscription.names().iter() {
-                match set.get(name) {
-                    // What a reconnecting client lacks is among the changes.
-                    Some(_) if owed.unless_claimed => {}
-                    Some(resource) => self.put(resource),
-                    None => self.missing(name),
+                // What a reconnecting client lacks is among the changes.
+                if self.put_all(name, !owed.unless_claimed) == 0 {
+                    self.missing(name);
                 }
             }
         }
         for (name, why) in &owed.names {
-            match (set.get(name), why) {
-                (Some(resource), Why::Asked | Why::Reanswer) => self.put(resource),
-                (Some(resource), Why::GivenUp) if !resource.on_demand() => self.put(resource),
-                (None, Why::Asked) => self.missing(name),
-                (_, Why::GivenUp) => {
-                    self.removed.insert(name.clone());
+            match why {
+                Why::Asked | Why::Reanswer => {
+                    if self.put_all(name, true) == 0 && *why == Why::Asked {
+                        self.missing(name);
+                    }
                 }
-                (None, Why::Reanswer) => {}
+                Why::GivenUp => self.given_up(name),
             }
         }
         if owed.wildcard && set.wildcard_len() == 0 {
             self.removed.extend(self.now.stand_ins.iter().cloned());
+        }
+    }
+
+    /// Puts in all that something which was named stands for, unless it `comes` otherwise; gives their number.
+    fn put_all(&mut self, named: &'a str, comes: bool) -> usize {
+        let (state, set) = (self.state, self.set);
+        let resources = state.subscription.resolve(set, named);
+        let put = |resource| {
+            if comes {
+                self.put(resource)
+            }
+        };
+        resources.map(put).count()
+    }
+
+    /// What was given up is sent again where it is still wanted, under a wildcard or by another identifier. Under a
+    /// wildcard it is gone otherwise (C-167).
+    fn given_up(&mut self, named: &'a Name) {
+        let (state, set) = (self.state, self.set);
+        let mut gone = BTreeSet::from([named]);
+        for resource in state.subscription.resolve(set, named) {
+            gone.remove(named);
+            match state.subscription.covers(resource) {
+                true => self.put(resource),
+                false => {
+                    gone.insert(resource.name());
+                }
+            }
+        }
+        if state.subscription.is_wildcard() {
+            self.removed.extend(gone.into_iter().cloned());
         }
     }
 

@@ -234,7 +234,8 @@ impl Session {
                 Err(ProtocolError::TooManyTypes { max })
             }
             Err(at) => {
-                let state = TypeState::new(resource_type, self.config.limits().unacked());
+                let unacked = self.config.limits().unacked();
+                let state = TypeState::new(resource_type, self.variant, unacked);
                 self.types.insert(at, state);
                 Ok(at)
             }

@@ -1,6 +1,7 @@
 //! Reads requests. A request has three roles that do not depend on each other: it acknowledges, it subscribes, and it
 //! may start over.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -80,12 +81,13 @@ fn distrusted(session: &Session, at: usize) -> Option<&Unsettled> {
 /// What enters the subscription is not the client's yet, unless a wildcard brought it before; what a wildcard brought
 /// is the client's no longer when that has ended (C-165).
 fn note_known(state: &mut TypeState, change: &SubscriptionChange, had_wildcard: bool) {
-    for name in &change.added {
-        state.known.enter(name, had_wildcard);
-    }
+    let subscription = &state.subscription;
+    state.known.enter(&change.added, had_wildcard, subscription);
     if change.wildcard_changed {
-        let named = state.subscription.names().iter().chain(&change.removed);
-        state.known.keep_only(named);
+        let named = subscription.names().iter().chain(&change.removed);
+        let mut named: Vec<_> = named.collect();
+        named.sort_unstable();
+        state.known.keep_only(&named, subscription);
     }
 }
 
@@ -197,6 +199,9 @@ fn owe_early(state: &mut TypeState, early: Early) {
 
 /// The versions that a client brings from an earlier stream. They are not a subscription (C-173). That it has something
 /// is believed in any case.
+///
+/// A client that names something by an alias brings the version under the resource's own name; which that is shows when
+/// the two are compared with what there is. Who has brought each name that it names has used no alias.
 fn claims(
     state: &TypeState,
     versions: Vec<(Bytes, Bytes)>,
@@ -206,10 +211,13 @@ fn claims(
         Ok(text) => Ok(String::from(text)),
         Err(_) => Err(invalid(state, "initial_resource_versions")),
     };
+    let brought: BTreeSet<_> = versions.iter().map(|(name, _)| &name[..]).collect();
+    let mut names = state.subscription.names().iter();
+    let uses_aliases = !names.all(|name| brought.contains(name.as_bytes()));
     let mut claims = Vec::with_capacity(versions.len());
     for (name, version) in &versions {
         let name = text(name)?;
-        if state.subscription.covers_name(&name) {
+        if uses_aliases || state.subscription.covers_name(&name) {
             let version = match distrusted.is_some_and(|unsettled| unsettled.contains(&name)) {
                 // No resource has it.
                 true => String::new(),
@@ -228,7 +236,8 @@ fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
     // What the client brought is no excuse for what it asks for after that.
     state.owed.unless_claimed &= !change.wildcard_asked;
     for name in &change.removed {
-        match state.subscription.is_wildcard() {
+        // What is still wanted otherwise is answered, because a client may drop it with the name.
+        match state.subscription.is_wildcard() || state.known.has_linked(name) {
             true => state.owed.give_up(name.clone()),
             false => state.owed.forget(name),
         }

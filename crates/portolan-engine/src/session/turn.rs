@@ -1,6 +1,6 @@
 //! Answers the types one after the other, in rank order, from one publication.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -31,8 +31,28 @@ pub(super) struct Turn {
     waits: bool,
     /// Whether everything that the stream subscribes has been told.
     told_all: bool,
-    /// What is left of an answer that was too large for one response, and its type.
-    rest: Option<(TypeUrl, VecDeque<Answer>)>,
+    /// What is left of an answer that was too large for one response.
+    rest: Option<Rest>,
+}
+
+#[derive(Debug)]
+struct Rest {
+    type_url: TypeUrl,
+    parts: VecDeque<Answer>,
+    /// Names in it of what is gone and was wanted by an alias, of which the subscription does not know.
+    gone_aliased: BTreeSet<Name>,
+}
+
+impl Rest {
+    fn of(state: &TypeState, parts: VecDeque<Answer>) -> Self {
+        let removed = parts.iter().flat_map(|part| &part.removed);
+        let aliased = removed.filter(|name| !state.subscription.covers_name(name));
+        Self {
+            type_url: state.url().clone(),
+            gone_aliased: aliased.cloned().collect(),
+            parts,
+        }
+    }
 }
 
 pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Option<Response> {
@@ -181,7 +201,7 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
         }
     };
     let first = parts.pop_front()?;
-    turn.rest = Some((session.types[at].url().clone(), parts));
+    turn.rest = Some(Rest::of(&session.types[at], parts));
     session.types[at].window.begin_answer();
     Some(send(session, at, first, turn, now))
 }
@@ -190,14 +210,14 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
 /// meanwhile.
 fn next_part(session: &mut Session, turn: &mut Turn, now: Duration) -> Option<Response> {
     loop {
-        let (url, parts) = turn.rest.as_mut()?;
-        let Some(part) = parts.pop_front() else {
+        let rest = turn.rest.as_mut()?;
+        let Some(part) = rest.parts.pop_front() else {
             turn.rest = None;
             return None;
         };
-        let at = session.types.iter().position(|state| state.url() == url)?;
-        let state = &session.types[at];
-        let part = part.still_wanted(&state.subscription, &state.owed);
+        let mut types = session.types.iter();
+        let at = types.position(|state| *state.url() == rest.type_url)?;
+        let part = part.still_wanted(&session.types[at], &rest.gone_aliased);
         if !part.is_empty() {
             return Some(send(session, at, part, turn, now));
         }
@@ -354,6 +374,9 @@ fn subscribed<'a>(
     session.types.iter().flat_map(|state| {
         let names = state.subscription.names().iter();
         let set = snapshot.set(state.url());
-        names.filter_map(move |name| set.and_then(|set| set.get(name)))
+        names.flat_map(move |name| {
+            let resolve = |set| state.subscription.resolve(set, name);
+            set.into_iter().flat_map(resolve)
+        })
     })
 }

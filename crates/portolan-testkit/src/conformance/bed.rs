@@ -90,6 +90,8 @@ pub struct AnswerResource {
     pub body: Vec<u8>,
     /// Its time to live.
     pub ttl: Option<Duration>,
+    /// Its aliases; in state of the world there are none.
+    pub aliases: Vec<Name>,
 }
 
 /// A resource of an [`Answer`] that has no body, and a time to live.
@@ -135,7 +137,15 @@ impl AnswerResource {
             version,
             body,
             ttl: None,
+            aliases: Vec::new(),
         }
+    }
+
+    /// The same with these aliases.
+    #[must_use]
+    pub fn with_aliases(mut self, aliases: Vec<Name>) -> Self {
+        self.aliases = aliases;
+        self
     }
 
     /// The same with a time to live, if there is one.
@@ -179,7 +189,13 @@ impl From<&Response> for Answer {
             let version = (response.variant == Variant::Delta).then_some(version);
             let body = resource.body().to_vec();
             let ttl = resource.ttl().filter(|_| response.timed);
-            AnswerResource::new(resource.name().clone(), version, body).with_ttl(ttl)
+            let aliases = match response.variant {
+                Variant::Delta => resource.aliases().to_vec(),
+                _ => Vec::new(),
+            };
+            AnswerResource::new(resource.name().clone(), version, body)
+                .with_ttl(ttl)
+                .with_aliases(aliases)
         });
         answer.resources = resources.collect();
         let heartbeats = response.heartbeats.iter();

@@ -15,18 +15,16 @@ const MARK: char = '*';
 /// What versions scripts speak of.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
-    /// By type and name, the versions and bodies of what was published, by revision.
-    resources: BTreeMap<(TypeUrl, String, String), (String, Bytes)>,
+    /// By type and name, what was published, by revision.
+    resources: BTreeMap<(TypeUrl, String, String), Resource>,
     /// What `v1` of a type is: what is left of it without the mark, and how it was seen last.
     named: BTreeMap<(TypeUrl, String), (String, String)>,
 }
 
 impl Versions {
     pub(super) fn learn(&mut self, resource: &Resource) {
-        let body = resource.body();
-        let key = key(resource.type_url(), resource.name(), &body);
-        let version = resource.version().as_str().to_owned();
-        self.resources.insert(key, (version, body));
+        let key = key(resource.type_url(), resource.name(), &resource.body());
+        self.resources.insert(key, resource.clone());
     }
 
     /// Whether a response has the version that is expected: one that is written out, or the one of that name, which is
@@ -65,18 +63,22 @@ impl Versions {
         }
     }
 
-    /// Whether a resource is what was published: the bytes of this name and revision and, where it has a version, that.
+    /// Whether a resource is what was published: the bytes of this name and revision and, where it has a version, that and
+    /// the aliases.
     fn check_resource(&self, type_url: &TypeUrl, resource: &AnswerResource) -> Result<(), String> {
         let body = Bytes::copy_from_slice(&resource.body);
-        let Some((version, published)) = self.resources.get(&key(type_url, &resource.name, &body))
-        else {
+        let Some(published) = self.resources.get(&key(type_url, &resource.name, &body)) else {
             return Err(format!("{:?} was not published", resource.name));
         };
         match &resource.version {
-            Some(found) if found != version => {
+            Some(found) if *published.version() != **found => {
                 Err(format!("{:?} has version {found:?}", resource.name))
             }
-            _ if *published != body => Err(format!("{:?} is not whole", resource.name)),
+            Some(_) if *published.aliases() != *resource.aliases => {
+                let (name, found) = (&resource.name, &resource.aliases);
+                Err(format!("{name:?} has the aliases {found:?}"))
+            }
+            _ if published.body() != body => Err(format!("{:?} is not whole", resource.name)),
             _ => Ok(()),
         }
     }
@@ -96,7 +98,8 @@ impl Versions {
             return Ok(revision.text.clone());
         }
         let key = (type_url.clone(), item.name.clone(), revision.text.clone());
-        let version = self.resources.get(&key).map(|(version, _)| version.clone());
+        let published = self.resources.get(&key);
+        let version = published.map(|published| published.version().as_str().to_owned());
         version.ok_or_else(|| format!("no such {:?} was published", item.name))
     }
 }

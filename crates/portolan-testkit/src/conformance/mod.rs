@@ -33,7 +33,7 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it, and `ttl=2s` how long it lives |
+//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it, `ttl=2s` how long it lives, and `alias=b` what else it is found by |
 //! | `remove EDS a` | takes one out |
 //! | `label CDS v9` | gives a type a label |
 //! | `publish` | publishes what the lines before say; without it the next line that is none of these does. By itself, an empty publication or the same again |
@@ -81,7 +81,7 @@ use crate::{Setup, Shelf};
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 18] = [
+const GROUPS: [(&str, &str); 19] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -93,6 +93,7 @@ const GROUPS: [(&str, &str); 18] = [
     ("DSUB", include_str!("cases/dsub_resumed.txt")),
     ("DACK", include_str!("cases/dack.txt")),
     ("DDEL", include_str!("cases/ddel.txt")),
+    ("VHDS", include_str!("cases/vhds_aliases.txt")),
     ("WARM", include_str!("cases/warm.txt")),
     ("WARM", include_str!("cases/warm_parents.txt")),
     ("NOEXIST", include_str!("cases/noexist.txt")),

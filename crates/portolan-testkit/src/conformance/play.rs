@@ -260,6 +260,8 @@ fn rebuilt(resource: &Resource) -> ResourceBuilder {
         resource.body(),
     );
     let builder = builder.on_demand(resource.on_demand());
+    let aliases = resource.aliases().iter().cloned();
+    let builder = aliases.fold(builder, ResourceBuilder::alias);
     match resource.ttl() {
         Some(ttl) => builder.ttl(ttl),
         None => builder,

@@ -8,6 +8,7 @@ use crate::fixture::Fixture;
 /// Among the words of a body, those that are none.
 const ON_DEMAND: &str = "on-demand";
 const TTL: &str = "ttl=";
+const ALIAS: &str = "alias=";
 
 /// What a script does, line by line.
 #[derive(Clone, Debug)]
@@ -256,7 +257,8 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
     let mut fixtures = Vec::new();
     while !line.is_over() {
         let Item { name, revision } = item(&line.word()?);
-        let (words, ttl) = without_ttl(line.braces()?)?;
+        let (aliases, words) = without_aliases(line.braces()?);
+        let (words, ttl) = without_ttl(words)?;
         let own = format!("name={name}");
         let fixture = match words {
             Some(words) => words.iter().fold(
@@ -272,6 +274,7 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
             Some(ttl) => fixture.word(&own).ttl(ttl),
             None => fixture.word(&own),
         };
+        let fixture = aliases.into_iter().fold(fixture, Fixture::alias);
         fixtures.push(match revision.text.as_str() {
             "" => fixture,
             revision => fixture.revision(number(revision)?),
@@ -281,6 +284,18 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
         true => Err("nothing is put".to_owned()),
         false => Ok(fixtures),
     }
+}
+
+/// The aliases that stood among the words of a body, and the others. Where nothing else did, the body is the usual one.
+fn without_aliases(words: Option<Vec<String>>) -> (Vec<String>, Option<Vec<String>>) {
+    let Some(words) = words else {
+        return (Vec::new(), None);
+    };
+    let is_alias = |word: &String| word.starts_with(ALIAS);
+    let (aliases, words): (Vec<_>, Vec<_>) = words.into_iter().partition(is_alias);
+    let only_aliases = words.is_empty() && !aliases.is_empty();
+    let aliases = aliases.iter().map(|word| word[ALIAS.len()..].to_owned());
+    (aliases.collect(), (!only_aliases).then_some(words))
 }
 
 /// The words of a body, and the time to live that stood among them. Where nothing else did, the body is the usual one.

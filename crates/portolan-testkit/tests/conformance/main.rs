@@ -101,6 +101,8 @@ impl Subject for OfLinearCache {
 fn builder(resource: &Resource) -> ResourceBuilder {
     let (url, name) = (resource.type_url().clone(), resource.name().clone());
     let builder = Resource::builder(url, name, resource.body()).on_demand(resource.on_demand());
+    let aliases = resource.aliases().iter().cloned();
+    let builder = aliases.fold(builder, ResourceBuilder::alias);
     match resource.ttl() {
         Some(ttl) => builder.ttl(ttl),
         None => builder,
