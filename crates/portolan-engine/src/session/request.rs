@@ -56,7 +56,8 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
         let known = core::mem::take(&mut state.known);
         let wildcard = state.subscription.is_wildcard();
         state.owed.everything(wildcard);
-        state.owed.even_nothing = !request.version.is_empty() || !known.is_nothing();
+        // That it has something stays true until it was answered, however often it starts over.
+        state.owed.even_nothing |= !request.version.is_empty() || !known.is_nothing();
         let reconnects = first && trusted && state.subscription.is_pure_wildcard();
         if reconnects && !request.version.is_empty() {
             state.owed.unless_at = Some(request.version);

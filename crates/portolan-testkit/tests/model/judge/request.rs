@@ -65,7 +65,8 @@ impl Judge {
             ty.must.clear();
             ty.answer_all(names.iter().copied());
             // An empty answer of a partial type would say nothing.
-            let has_something = (had || !ask.version.is_empty()) && !names.is_empty();
+            ty.has_something |= had || !ask.version.is_empty();
+            let has_something = ty.has_something && !names.is_empty();
             ty.must_speak = KINDS[at].full_state && (ty.wants.wildcard || has_something);
             let believed = !before.begun && ty.distrust.is_empty() && ty.wants.is_pure_wildcard();
             let claimed = versions.get(&(at, ask.version.clone()));
@@ -119,7 +120,10 @@ impl Judge {
             }
         }
         if !ty.wants.wildcard {
-            ty.must.retain(|_, why| *why != Must::GivenUp);
+            // The endpoints that a wildcard brought need not be sent again.
+            let names = &ty.wants.names;
+            ty.must
+                .retain(|n, why| *why != Must::GivenUp && names.contains(n));
             ty.must_speak = false;
         }
         for number in before.names.difference(&ty.wants.names) {

@@ -162,7 +162,7 @@ impl Judge {
         if let Some(number) = self
             .rules
             .whole
-            .then(|| self.left_behind(at, &hit, told, contents))
+            .then(|| self.left_behind(at, &hit, told, &changed, contents))
             .flatten()
         {
             return Err(format!(
@@ -212,10 +212,23 @@ impl Judge {
         at: usize,
         hit: &[&Batch],
         told: &Touched,
+        changed: &BTreeSet<usize>,
         contents: &Contents,
     ) -> Option<usize> {
         let ty = &self.types[at];
-        let mut members = hit.iter().flat_map(|batch| batch.members());
+        // Where nothing is said of what is gone, that is no change. Who gives it up is told of it alone.
+        let is_change = |n: &&usize| {
+            let gone = !contents.contains_key(&(at, **n));
+            let given_up = ty.must.get(*n) == Some(&Must::GivenUp);
+            !(gone && given_up) || self.tells_removals(at)
+        };
+        let counts = |batch: &&&Batch| {
+            let returned = told.keys().filter(|n| ty.lapsed.contains(n));
+            let mut news = changed.iter().chain(returned).filter(is_change);
+            news.any(|n| batch.contains(*n))
+        };
+        let hit = hit.iter().filter(counts);
+        let mut members = hit.flat_map(|batch| batch.members());
         members.find(|number| {
             let exists = contents.get(&(at, *number));
             let exists = exists.filter(|content| ty.wants.covers(at, *number, **content));
@@ -238,6 +251,7 @@ impl Judge {
         ty.distrust = super::Distrust::default();
         ty.claimed = None;
         ty.must_speak = false;
+        ty.has_something = false;
         if whole {
             ty.may_all = false;
             ty.begins = false;

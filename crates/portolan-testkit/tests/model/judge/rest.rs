@@ -56,6 +56,7 @@ impl Judge {
             ty.begins = false;
             ty.must.clear();
             ty.must_speak = false;
+            ty.has_something = false;
             ty.claimed = None;
             ty.batches.iter_mut().for_each(|b| b.released = false);
             ty.distrust = Distrust::default();

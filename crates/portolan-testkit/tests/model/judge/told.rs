@@ -81,6 +81,8 @@ pub(super) struct Type {
     pub(super) must: BTreeMap<usize, Must>,
     /// Something must be said, and be it that there is nothing.
     pub(super) must_speak: bool,
+    /// A client that starts over, and was not answered since, had something or said so.
+    pub(super) has_something: bool,
     /// All that the client has, by the version that it names.
     pub(super) claimed: Option<Vec<(usize, Content)>>,
     pub(super) in_flight: VecDeque<Sent>,
