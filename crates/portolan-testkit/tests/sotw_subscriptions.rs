@@ -115,3 +115,27 @@ fn a_name_that_is_given_up_beside_a_star_asks_for_nothing() {
         "> CDS [*] v=v1 n=n1",
     ]);
 }
+
+#[test]
+fn c126_who_starts_over_twice_before_it_is_answered_is_told_what_is_gone() {
+    let (shelf, mut pair) = clusters();
+    pair.client.ask(&CLUSTER, ["a"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    shelf.remove(&CLUSTER, ["a"]);
+    let mut afresh = pair.client.sotw_request(&CLUSTER, ["a"]);
+    afresh.nonce.clear();
+    afresh.version.clear();
+    pair.client.send(afresh.clone());
+    pair.client.send(afresh);
+    pair.drive();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect([
+        "> CDS [a] v= n=",
+        "> CDS [a] v= n=",
+        "< CDS v2 n2 []",
+        "> ACK CDS n2",
+    ]);
+}
