@@ -18,20 +18,25 @@ use crate::Variant;
 pub struct ClientFeatures {
     ttl: bool,
     wrapper: bool,
+    sotw_heartbeats: bool,
 }
 
 impl ClientFeatures {
-    /// What a node announces. Envoy announces none of it, and can do all.
+    /// What a node announces. Envoy announces none of it; it can do all but keep what it hears of by heartbeats in state
+    /// of the world.
     #[must_use]
     pub fn of(node: &Node) -> Self {
         let is_envoy = node.user_agent_name() == "envoy";
         let announces = |feature: &str| node.client_features().iter().any(|f| f == feature);
+        let ttl = announces("xds.config.supports-resource-ttl");
+        // The specification spells it in two ways (C-289).
+        let wrapper = announces("xds.config.resource-in-sotw")
+            || announces("xds.config.supports-resource-in-sotw");
         Self {
-            ttl: is_envoy || announces("xds.config.supports-resource-ttl"),
-            // The specification spells it in two ways (C-289).
-            wrapper: is_envoy
-                || announces("xds.config.resource-in-sotw")
-                || announces("xds.config.supports-resource-in-sotw"),
+            ttl: is_envoy || ttl,
+            wrapper: is_envoy || wrapper,
+            // Envoy, unless it runs its unified mux, passes over such a heartbeat, and nobody can tell which mux it is.
+            sotw_heartbeats: ttl && wrapper && !is_envoy,
         }
     }
 
@@ -50,6 +55,14 @@ impl ClientFeatures {
         self
     }
 
+    /// Whether in state of the world a heartbeat, which has no body, makes it keep what it has (C-294). Default: no. Without
+    /// it, it is sent the whole resource instead.
+    #[must_use]
+    pub const fn with_sotw_heartbeats(mut self, on: bool) -> Self {
+        self.sotw_heartbeats = on;
+        self
+    }
+
     /// See [`with_ttl`](Self::with_ttl).
     #[must_use]
     pub const fn ttl(self) -> bool {
@@ -60,6 +73,12 @@ impl ClientFeatures {
     #[must_use]
     pub const fn wrapper(self) -> bool {
         self.wrapper
+    }
+
+    /// See [`with_sotw_heartbeats`](Self::with_sotw_heartbeats).
+    #[must_use]
+    pub const fn sotw_heartbeats(self) -> bool {
+        self.sotw_heartbeats
     }
 
     /// Whether times to live are told to the client.

@@ -11,8 +11,12 @@ use portolan_testkit::{Client, Pair, PlainClient, Setup, Shelf, fixture};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn envoy() -> Setup {
-    Setup::default().with_node(Node::new("e").with_user_agent("envoy", "1.36.0"))
+/// A client that announces all there is about times to live.
+fn announcing() -> Setup {
+    let node = Node::new("n")
+        .with_client_feature("xds.config.supports-resource-ttl")
+        .with_client_feature("xds.config.resource-in-sotw");
+    Setup::default().with_node(node)
 }
 
 /// A client that asks for runtime layers `0` to `count`, which live for a while.
@@ -59,7 +63,7 @@ fn c306_the_features_of_a_client_may_decide_what_it_is_served() {
 #[test]
 fn c292_however_many_are_due_a_response_refreshes_some_and_the_next_the_others() {
     for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let mut pair = layers(client, 2_500, envoy());
+        let mut pair = layers(client, 2_500, announcing());
         pair.advance(SECOND * 2);
         let refreshed: Vec<_> = pair.client.received()[1..]
             .iter()
@@ -76,7 +80,7 @@ fn c301_what_is_sent_in_full_again_keeps_to_the_size_of_responses() {
     let max = 4_000;
     let config = Setup::default_config().with_max_response(max);
     for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let mut pair = layers(client, 100, envoy().with_config(config.clone()));
+        let mut pair = layers(client, 100, announcing().with_config(config.clone()));
         let first = pair.client.received().len();
         assert!(first > 2);
         pair.set_window(0);
@@ -97,7 +101,7 @@ fn c301_what_is_sent_in_full_again_keeps_to_the_size_of_responses() {
 fn c302_a_refresh_before_all_else_is_of_the_newest_publication() {
     let shelf = Shelf::new();
     let newest = shelf.put([fixture::runtime("a").version("7").ttl(SECOND * 4)]);
-    let mut pair = Pair::open(PlainClient::delta(), &shelf, envoy());
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, announcing());
     pair.client.resume(&RUNTIME, ["a"], [("a", "7")]);
     pair.drive();
     let [refresh] = pair.client.received() else {
@@ -110,7 +114,7 @@ fn c302_a_refresh_before_all_else_is_of_the_newest_publication() {
 /// A stream that cannot be written must not be woken again and again.
 #[test]
 fn c303_a_refresh_that_cannot_be_sent_is_due_once() {
-    let mut pair = layers(PlainClient::delta(), 1, envoy());
+    let mut pair = layers(PlainClient::delta(), 1, announcing());
     pair.set_window(0);
     pair.advance(SECOND * 3);
     assert_eq!(pair.session().unwrap().poll_timeout(), None);
@@ -124,7 +128,7 @@ fn c297_a_change_that_has_to_wait_is_not_sent_by_a_refresh() {
     let shelf = Shelf::new();
     let brief = |revision| fixture::runtime("a").revision(revision).ttl(SECOND * 4);
     shelf.put([brief(1)]);
-    let mut pair = Pair::open(PlainClient::delta(), &shelf, envoy());
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, announcing());
     pair.client.subscribe(&RUNTIME, ["a", "b"]);
     pair.drive();
     pair.client.set_acks(false);
@@ -150,7 +154,7 @@ fn c295_a_refresh_of_clusters_does_not_send_a_change_that_has_to_wait() {
             .ttl(SECOND * 4)
     };
     shelf.put([living(1)]);
-    let mut pair = Pair::open(PlainClient::sotw(), &shelf, envoy());
+    let mut pair = Pair::open(PlainClient::sotw(), &shelf, announcing());
     pair.client.ask(&CLUSTER, [""; 0]);
     pair.drive();
     pair.client.set_acks(false);

@@ -58,13 +58,14 @@ fn refresh(session: &mut Session, at: usize, turn: &Turn, now: Duration) -> Opti
     let variant = session.variant;
     let max = super::turn::max_payload(session, at);
     let rendering = session.rendering();
+    let hears = variant == Variant::Delta || session.features.sotw_heartbeats();
     let state = &mut session.types[at];
     if !state.lives.is_due(now) || state.is_full_state(variant) {
         return None;
     }
     let set = turn.snapshot().set(state.url())?;
     let until = now.saturating_add(state.lives.slack());
-    let in_full = must_be_in_full(state, variant);
+    let in_full = !hears || must_be_in_full(state, variant);
     let (mut full, mut heartbeats, mut kept, mut len) = (Vec::new(), Vec::new(), Vec::new(), 0);
     while full.len() + kept.len() < MAX_PER_RESPONSE {
         let Some((name, life)) = state.lives.pop(until) else {

@@ -14,7 +14,9 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A client that is told of times to live.
 fn pair(bed: &Bed, client: PlainClient) -> Pair<PlainClient> {
-    let node = Node::new(&*bed.group).with_user_agent("envoy", "1.36.0");
+    let node = Node::new(&*bed.group)
+        .with_client_feature("xds.config.supports-resource-ttl")
+        .with_client_feature("xds.config.resource-in-sotw");
     Pair::open(client, &bed.reader, Setup::default().with_node(node))
 }
 
