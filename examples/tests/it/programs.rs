@@ -119,6 +119,23 @@ fn linear_endpoints() {
 }
 
 #[test]
+fn ttl_runtime() {
+    shows(
+        env!("CARGO_BIN_EXE_ttl_runtime"),
+        &[
+            "base: 50000 connections, for ever",
+            "incident: 1000 connections, for 1s",
+            "incident lives on, for 1s",
+            "incident: 500 connections, for 1s",
+            "incident lives on, for 1s",
+            "the control plane goes away",
+            "base stays",
+            "incident is over",
+        ],
+    );
+}
+
+#[test]
 fn wait_for_acks() {
     shows(
         env!("CARGO_BIN_EXE_wait_for_acks"),
