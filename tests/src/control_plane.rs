@@ -107,8 +107,7 @@ impl TestControlPlane {
         Some(snapshot.version_info(type_url).to_string())
     }
 
-    /// Ends all streams and connections, waits a moment, and starts again as a new process would: with a cache of its
-    /// own, filled with the same resources made anew.
+    /// Ends all streams and connections, waits a moment, and starts again, see [`resume`](Self::resume).
     ///
     /// # Errors
     /// The port is taken.
@@ -117,11 +116,32 @@ impl TestControlPlane {
         pause: Duration,
         fill: impl FnOnce(&mut SnapshotBuilder) -> Result<(), TestError>,
     ) -> Result<(), TestError> {
+        self.stop().await?;
+        tokio::time::sleep(pause).await;
+        self.resume(fill).await
+    }
+
+    /// Ends all streams and connections, and takes no more.
+    ///
+    /// # Errors
+    /// The server failed.
+    pub async fn stop(&mut self) -> Result<(), TestError> {
         if let Some(running) = self.running.take() {
             let _ = running.stop.send(());
             running.task.await??;
         }
-        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+
+    /// Starts again after a [`stop`](Self::stop), as a new process would: with a cache of its own, filled with the same
+    /// resources made anew.
+    ///
+    /// # Errors
+    /// The port is taken.
+    pub async fn resume(
+        &mut self,
+        fill: impl FnOnce(&mut SnapshotBuilder) -> Result<(), TestError>,
+    ) -> Result<(), TestError> {
         let (writer, reader) = SnapshotCache::new(NodeCluster::default()).split();
         let mut builder = Snapshot::builder();
         fill(&mut builder)?;

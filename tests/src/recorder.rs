@@ -1,7 +1,8 @@
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use portolan::core::{Node, ResourceTypes};
-use portolan::server::{Callbacks, CloseReason, Event, ResponseInfo, StreamInfo};
+use portolan::server::{Callbacks, CloseReason, Event, Reason, ResponseInfo, StreamInfo};
 
 /// Something that happened on a stream. Types are given by their short names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,8 +17,12 @@ pub enum Recorded {
         kind: String,
         /// Number of resources in it.
         resources: usize,
+        /// Number of resources that it says live on.
+        heartbeats: usize,
         /// Number of names that it says are gone.
         removed: usize,
+        /// Why it was sent.
+        reason: Reason,
     },
     /// A response was accepted.
     #[non_exhaustive]
@@ -93,25 +98,45 @@ impl Recorder {
         self.since(mark).iter().map(count).sum()
     }
 
-    /// Whether there is no response that was rejected, or that nobody has answered.
+    /// Number of responses of a type since a mark that only tell a client that what it has lives on.
+    #[must_use]
+    pub fn refreshes(&self, of: &str, mark: usize) -> usize {
+        let is_refresh = |e: &&Recorded| matches!(e, Recorded::Response { kind, reason: Reason::Refresh, .. } if kind == of);
+        self.since(mark).iter().filter(is_refresh).count()
+    }
+
+    /// Number of resources of a type that were said to live on, without their bodies, since a mark.
+    #[must_use]
+    pub fn heartbeats(&self, of: &str, mark: usize) -> usize {
+        let count = |e: &Recorded| match e {
+            Recorded::Response {
+                kind, heartbeats, ..
+            } if kind == of => *heartbeats,
+            _ => 0,
+        };
+        self.since(mark).iter().map(count).sum()
+    }
+
+    /// Whether there is no response that was rejected, or that nobody has answered on a stream that is still open.
     ///
     /// # Errors
     /// What there is.
     pub fn all_accepted(&self) -> Result<(), String> {
-        let (mut sent, mut acked) = (0, 0);
+        let mut unanswered = BTreeMap::<u64, i64>::new();
         for event in self.since(0) {
             match event {
-                Recorded::Response { .. } => sent += 1,
-                Recorded::Acked { .. } => acked += 1,
+                Recorded::Response { stream, .. } => *unanswered.entry(stream).or_default() += 1,
+                Recorded::Acked { stream, .. } => *unanswered.entry(stream).or_default() -= 1,
+                Recorded::Closed { stream } => drop(unanswered.remove(&stream)),
                 Recorded::Nacked { kind, message, .. } => {
                     return Err(format!("{kind} was rejected: {message}"));
                 }
-                _ => {}
+                Recorded::Opened { .. } => {}
             }
         }
-        match sent == acked {
+        match unanswered.values().all(|count| *count == 0) {
             true => Ok(()),
-            false => Err(format!("{sent} responses, {acked} accepted")),
+            false => Err(format!("unanswered, by stream: {unanswered:?}")),
         }
     }
 
@@ -146,7 +171,9 @@ impl Callbacks for Recorder {
             stream: stream.id(),
             kind: self.kind(response.type_url()),
             resources: response.resources(),
+            heartbeats: response.heartbeats(),
             removed: response.removed(),
+            reason: response.reason(),
         });
     }
 

@@ -18,9 +18,9 @@ use std::time::Instant;
 
 use clap::Parser;
 use portolan_tests::Bootstrap;
+use tokio::task::JoinSet;
 
 use crate::scenario::{Results, report};
-use crate::types::Stage;
 
 /// Runs a real Envoy against this project's control plane.
 #[derive(Debug, Parser)]
@@ -56,12 +56,25 @@ async fn main() -> ExitCode {
     for (name, bootstrap, check) in types::ALL {
         if name.contains(&args.only) {
             let started = Instant::now();
-            let result = match Stage::set(&args.envoy, bootstrap).await {
-                Ok(stage) => check(&stage).await,
-                Err(error) => Err(error),
-            };
+            let result = types::run(&args.envoy, bootstrap, check).await;
             report(&mut results, name, started, result);
         }
+    }
+    println!("for some seconds, at once");
+    let mut running = JoinSet::new();
+    for (name, bootstrap, check) in types::LASTING {
+        if name.contains(&args.only) {
+            let envoy = args.envoy.clone();
+            running.spawn(async move {
+                let started = Instant::now();
+                let result = types::run(&envoy, bootstrap, check).await;
+                (name, started, result)
+            });
+        }
+    }
+    while let Some(ended) = running.join_next().await {
+        let (name, started, result) = ended.expect("a check does not panic");
+        report(&mut results, name, started, result);
     }
     println!("twenty at once");
     for bootstrap in [Bootstrap::SOTW, Bootstrap::DELTA] {

@@ -24,22 +24,28 @@ pub(super) async fn check(stage: &Stage) -> Result<(), TestError> {
     stage.accepted().await
 }
 
-/// A layer with the value, or an empty one: to leave it out would mean nothing in state of the world.
+/// To leave the layer out would mean nothing in state of the world.
 fn fill(out: &mut SnapshotBuilder, value: Option<&str>) -> Result<(), TestError> {
+    out.add(&layer(value))?;
+    Ok(())
+}
+
+/// A layer with the value, or an empty one.
+pub(super) fn layer(value: Option<&str>) -> Runtime {
     let fields = value.map(|text| {
         let kind = Some(Kind::StringValue(text.to_owned()));
         (KEY.to_owned(), Value { kind })
     });
-    out.add(&Runtime {
+    Runtime {
         name: LAYER.to_owned(),
         layer: Some(Struct {
             fields: fields.into_iter().collect(),
         }),
-    })?;
-    Ok(())
+    }
 }
 
-async fn is(envoy: &Envoy, expected: &str) -> Result<(), TestError> {
+/// Checks the value that the Envoy uses; an empty one is none.
+pub(super) async fn is(envoy: &Envoy, expected: &str) -> Result<(), TestError> {
     let runtime = envoy.json("/runtime").await?;
     let value = runtime["entries"][KEY]["final_value"]
         .as_str()

@@ -20,32 +20,53 @@ use portolan::types::envoy::extensions::filters::network::http_connection_manage
 };
 use portolan_tests::{Envoy, TestError, get_with};
 
-use super::{Stage, soon};
+use super::{Stage, promptly, soon};
 use crate::listener;
 
 const HEADER: &str = "x-scope";
 
 pub(super) async fn check(stage: &Stage) -> Result<(), TestError> {
     let backend = stage.backend.address();
-    stage.publish(|out| fill(out, backend, &[("blue", "found")]))?;
+    let fill = |out: &mut SnapshotBuilder, scopes: &[(&str, &str)]| {
+        let scopes = scopes.iter().map(|(value, table)| scope(value, table));
+        fill(out, backend, scopes)
+    };
+    stage.publish(|out| fill(out, &[("blue", "found")]))?;
     let envoy = stage.envoy().await?;
     soon("blue is routed", || gets(&envoy, "blue", 200)).await?;
     soon("green is not", || gets(&envoy, "green", 404)).await?;
 
-    stage.publish(|out| fill(out, backend, &[("blue", "found"), ("green", "found")]))?;
+    stage.publish(|out| fill(out, &[("blue", "found"), ("green", "found")]))?;
     soon("green is routed", || gets(&envoy, "green", 200)).await?;
     // Another table and, in the same publication, one scope less.
-    stage.publish(|out| fill(out, backend, &[("green", "lost")]))?;
+    stage.publish(|out| fill(out, &[("green", "lost")]))?;
     soon("green is lost", || gets(&envoy, "green", 503)).await?;
     soon("blue is gone", || gets(&envoy, "blue", 404)).await?;
     stage.accepted().await
 }
 
-/// A scope for each value of the header, with the name of its table.
+/// C-234: the table of a scope is asked for when the first request for it comes.
+pub(super) async fn check_on_demand(stage: &Stage) -> Result<(), TestError> {
+    let backend = stage.backend.address();
+    let scopes = ["blue", "green"].map(|value| ScopedRouteConfiguration {
+        on_demand: true,
+        ..scope(value, "found")
+    });
+    stage.publish(|out| fill(out, backend, scopes))?;
+    let envoy = stage.envoy().await?;
+    soon("red is not routed", || gets(&envoy, "red", 404)).await?;
+    if stage.plane.recorder().responses("RDS", 0) > 0 {
+        return Err("a table was asked for before there was a request".into());
+    }
+    promptly("blue", gets(&envoy, "blue", 200)).await?;
+    promptly("green", gets(&envoy, "green", 200)).await?;
+    stage.accepted().await
+}
+
 fn fill(
     out: &mut SnapshotBuilder,
     backend: SocketAddr,
-    scopes: &[(&str, &str)],
+    scopes: impl IntoIterator<Item = ScopedRouteConfiguration>,
 ) -> Result<(), TestError> {
     let route =
         |cluster: &str| build::virtual_host("all", ["*"], [build::prefix_route("/", cluster)]);
@@ -53,12 +74,13 @@ fn fill(
         .add(&build::route_configuration("found", [route("backend")]))?
         .add(&build::route_configuration("lost", [route("nowhere")]))?
         .add(&listener::http("http", manager()))?;
-    for (value, table) in scopes {
-        out.add(&scope(value, table))?;
+    for scope in scopes {
+        out.add(&scope)?;
     }
     Ok(())
 }
 
+/// A scope for a value of the header, with the name of its table.
 fn scope(value: &str, table: &str) -> ScopedRouteConfiguration {
     ScopedRouteConfiguration {
         name: format!("scope-{value}"),
@@ -95,7 +117,7 @@ fn manager() -> HttpConnectionManager {
     HttpConnectionManager {
         stat_prefix: "http".to_owned(),
         route_specifier: Some(RouteSpecifier::ScopedRoutes(routes)),
-        http_filters: vec![listener::router()],
+        http_filters: vec![listener::on_demand(None), listener::router()],
         ..HttpConnectionManager::default()
     }
 }
