@@ -20,7 +20,7 @@ use portolan_tests::{
 pub(crate) type Check =
     for<'a> fn(&'a mut Stage) -> Pin<Box<dyn Future<Output = Result<(), TestError>> + Send + 'a>>;
 
-pub(crate) const ALL: [(&str, Bootstrap, Check); 16] = [
+pub(crate) const ALL: [(&str, Bootstrap, Check); 18] = [
     ("SDS over ADS sotw", Bootstrap::SOTW, |s| {
         Box::pin(secret::check(s))
     }),
@@ -63,6 +63,14 @@ pub(crate) const ALL: [(&str, Bootstrap, Check); 16] = [
         "VHDS over per type delta",
         Bootstrap::DELTA.per_type(),
         |s| Box::pin(virtual_host::check(s)),
+    ),
+    ("VHDS by alias over ADS delta", Bootstrap::DELTA, |s| {
+        Box::pin(virtual_host::check_aliases(s))
+    }),
+    (
+        "VHDS by alias over ADS delta, unified mux",
+        Bootstrap::DELTA.unified_mux(),
+        |s| Box::pin(virtual_host::check_aliases(s)),
     ),
     ("ODCDS over ADS delta", Bootstrap::DELTA, |s| {
         Box::pin(on_demand_cluster::check(s))

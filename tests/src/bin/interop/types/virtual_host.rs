@@ -71,6 +71,39 @@ pub(super) async fn check(stage: &mut Stage) -> Result<(), TestError> {
     stage.accepted().await
 }
 
+/// A host of several domains has another name than what is asked for.
+pub(super) async fn check_aliases(stage: &mut Stage) -> Result<(), TestError> {
+    let fill = filler(stage);
+    stage.publish(|out| fill(out, &[&shared(&["a", "b"], FOUND)]))?;
+    let envoy = stage.envoy().await?;
+    soon("an answer", || gets(&envoy, "late", 404)).await?;
+    gets_at_once(&envoy, "a", 200).await?;
+    gets_at_once(&envoy, "b", 200).await?;
+    stage.publish(|out| fill(out, &[&shared(&["a", "b", "late"], FOUND)]))?;
+    soon("a domain that there was not", || gets(&envoy, "late", 200)).await?;
+    stage.publish(|out| fill(out, &[&shared(&["a", "b", "late"], LOST)]))?;
+    soon("a changed host", || gets(&envoy, "a", 503)).await?;
+    gets_at_once(&envoy, "b", 503).await?;
+    stage.accepted().await?;
+
+    let mark = stage.plane.recorder().mark();
+    let (own, rest) = (shared(&["a", "b"], FOUND), host("late", LOST));
+    stage
+        .plane
+        .restart(Duration::from_millis(50), |out| fill(out, &[&own, &rest]))
+        .await?;
+    back(stage, mark).await?;
+    soon("a host that changed meanwhile", || gets(&envoy, "a", 200)).await?;
+    soon("a domain that has a host of its own", || {
+        gets(&envoy, "late", 503)
+    })
+    .await?;
+    stage.publish(|out| fill(out, &[&rest]))?;
+    soon("a host that is gone", || gets(&envoy, "b", 404)).await?;
+    gets_at_once(&envoy, "a", 404).await?;
+    stage.accepted().await
+}
+
 /// Of a virtual host a resource without a body says that there is none, so that it cannot be a heartbeat.
 pub(super) async fn check_lives(stage: &Stage) -> Result<(), TestError> {
     let ttl = Duration::from_secs(2);
@@ -88,10 +121,22 @@ pub(super) async fn check_lives(stage: &Stage) -> Result<(), TestError> {
 
 /// Requests for `<name>.example` go to a cluster. Only clients that ask for it are told.
 fn host(name: &str, cluster: &str) -> ResourceBuilder {
-    let domain = domain(name);
-    let name = format!("{TABLE}/{domain}");
+    hosts(&domain(name), [domain(name)], cluster)
+}
+
+/// As [`host`], for several names, by which it can be asked for.
+fn shared(names: &[&str], cluster: &str) -> ResourceBuilder {
+    let domains = names.iter().map(|name| domain(name));
+    let shared = hosts("shared", domains.clone(), cluster);
+    domains.fold(shared, |shared, domain| {
+        shared.alias(format!("{TABLE}/{domain}"))
+    })
+}
+
+fn hosts(name: &str, domains: impl IntoIterator<Item = String>, cluster: &str) -> ResourceBuilder {
+    let name = format!("{TABLE}/{name}");
     let route = build::prefix_route("/", cluster);
-    let body = build::virtual_host(&name, [domain], [route]).encode_to_vec();
+    let body = build::virtual_host(&name, domains, [route]).encode_to_vec();
     Resource::builder(VIRTUAL_HOST, name, body).on_demand(true)
 }
 
