@@ -28,6 +28,17 @@ pub enum ResourceError {
         /// The time.
         ttl: Duration,
     },
+    /// A name or an alias in URL form under which clients could not ask for the resource: it is malformed, or of another
+    /// type (C-337).
+    #[error("{name:?} cannot name a resource of type {type_url}: {reason}")]
+    InvalidName {
+        /// Type of the resource.
+        type_url: TypeUrl,
+        /// The name or alias.
+        name: Name,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// Two resources of one name in one set; clients reject such a response (C-374).
     #[error("two resources of type {type_url} are named {name:?}")]
     Duplicate {

@@ -36,6 +36,7 @@ mod timed_entry;
 mod type_url;
 mod version;
 mod wire;
+mod xdstp;
 
 pub use delivery::{Delivery, DeliveryOutcome, DeliverySink, Settlement, ViewId};
 pub use error::ResourceError;

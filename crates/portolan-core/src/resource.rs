@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::digest::Digest;
 use crate::wire::{field_len, put_field, put_head};
-use crate::{Facts, Name, References, ResourceError, TypeUrl, Version};
+use crate::{Facts, Name, References, ResourceError, TypeUrl, Version, xdstp};
 
 /// Field numbers of `envoy.service.discovery.v3.Resource` and of the two responses.
 mod field {
@@ -63,6 +63,8 @@ struct Inner {
     identity: u128,
     element: u128,
     attributes: Attributes,
+    /// The glob collection that it is a member of.
+    glob: Option<Name>,
     entry: Bytes,
     sotw_at: usize,
     body_at: usize,
@@ -129,7 +131,50 @@ impl Resource {
 
     /// What it is found by besides its name: whoever subscribes one of these in delta subscribes this resource.
     pub fn other_identifiers(&self) -> impl Iterator<Item = &Name> {
-        self.aliases().iter()
+        self.aliases().iter().chain(&self.0.glob)
+    }
+
+    /// The [glob collection](Name::glob) that it is a member of.
+    #[must_use]
+    pub fn glob(&self) -> Option<&Name> {
+        self.0.glob.as_ref()
+    }
+
+    /// The same resource for somebody who writes its name or aliases otherwise (C-332); `None` where `written` knows of no
+    /// other spelling.
+    #[must_use]
+    pub fn respelled(&self, written: impl Fn(&Name) -> Option<Name>) -> Option<Self> {
+        let respell = |name: &Name| written(name).unwrap_or_else(|| name.clone());
+        let mut attributes = self.0.attributes.clone();
+        attributes
+            .aliases
+            .iter_mut()
+            .for_each(|alias| *alias = respell(alias));
+        let name = respell(self.name());
+        if name == *self.name() && attributes == self.0.attributes {
+            return None;
+        }
+        let inner = &self.0;
+        let builder = ResourceBuilder {
+            type_url: inner.type_url.clone(),
+            name,
+            body: self.body(),
+            attributes,
+        };
+        let (entry, sotw_at, body_at) = builder.encode_entry(self.version());
+        Some(Self(Arc::new(Inner {
+            type_url: builder.type_url,
+            name: builder.name,
+            version: inner.version.clone(),
+            identity: inner.identity,
+            element: inner.element,
+            attributes: builder.attributes,
+            glob: inner.glob.clone(),
+            entry,
+            sotw_at,
+            body_at,
+            facts: inner.facts.clone(),
+        })))
     }
 
     /// Encoded `DynamicParameterConstraints` that select the clients for which this variant is meant.
@@ -267,7 +312,8 @@ impl ResourceBuilder {
     /// Hashes and encodes.
     ///
     /// # Errors
-    /// [`ResourceError::Unnamed`], [`ResourceError::Untyped`] and [`ResourceError::InvalidTtl`].
+    /// [`ResourceError::Unnamed`], [`ResourceError::Untyped`], [`ResourceError::InvalidTtl`] and
+    /// [`ResourceError::InvalidName`].
     pub fn build(self) -> Result<Resource, ResourceError> {
         self.build_onto(None)
     }
@@ -293,10 +339,25 @@ impl ResourceBuilder {
                 ttl,
             });
         }
-        match previous {
-            Some(previous) if self.equals(previous) => Ok(previous.clone()),
-            _ => Ok(self.encode()),
+        if let Some(previous) = previous.filter(|previous| self.equals(previous)) {
+            return Ok(previous.clone());
         }
+        self.check_names()?;
+        Ok(self.encode())
+    }
+
+    /// Whether clients can ask for what is in URL form.
+    fn check_names(&self) -> Result<(), ResourceError> {
+        for name in [&self.name].into_iter().chain(&self.attributes.aliases) {
+            xdstp::check(name, self.type_url.as_str()).map_err(|malformed| {
+                ResourceError::InvalidName {
+                    type_url: self.type_url.clone(),
+                    name: name.clone(),
+                    reason: malformed.reason(),
+                }
+            })?;
+        }
+        Ok(())
     }
 
     fn equals(&self, resource: &Resource) -> bool {
@@ -322,6 +383,7 @@ impl ResourceBuilder {
             .field(&identity.to_be_bytes())
             .finish();
         let (entry, sotw_at, body_at) = self.encode_entry(&version);
+        let glob = self.name.glob();
         Resource(Arc::new(Inner {
             type_url: self.type_url,
             name: self.name,
@@ -329,6 +391,7 @@ impl ResourceBuilder {
             identity,
             element,
             attributes: self.attributes,
+            glob,
             entry,
             sotw_at,
             body_at,
@@ -491,6 +554,47 @@ mod tests {
         assert!(matches!(unnamed, Err(ResourceError::Unnamed { .. })));
         let untyped = Resource::builder("", "a", &b""[..]).build();
         assert!(matches!(untyped, Err(ResourceError::Untyped { .. })));
+    }
+
+    #[test]
+    fn c337_nobody_could_ask_for_a_name_of_another_type() {
+        for name in [
+            "xdstp://a/other.Type/x",
+            "xdstp:///",
+            "xdstp://a/envoy.config.cluster.v3.Cluster/x#f",
+        ] {
+            let named = Resource::builder(CLUSTER, name, &b""[..]).build();
+            assert!(
+                matches!(named, Err(ResourceError::InvalidName { .. })),
+                "{name}"
+            );
+            let aliased = Resource::builder(CLUSTER, "a", &b""[..])
+                .alias(name)
+                .build();
+            assert!(
+                matches!(aliased, Err(ResourceError::InvalidName { .. })),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn c332_it_can_be_sent_under_another_spelling() {
+        let build = |name: &str, alias: &str| {
+            let builder = Resource::builder(CLUSTER, name, &b"body"[..]);
+            builder.alias(alias).version("1").build().unwrap()
+        };
+        let resource = build("a", "b");
+        assert!(resource.respelled(|_| None).is_none());
+        let respell = |name: &Name| Some(Name::from(format!("long/{name}")));
+        let respelled = resource.respelled(respell).unwrap();
+        assert_eq!(respelled.name().as_str(), "long/a");
+        let expected = build("long/a", "long/b");
+        for form in [EntryForm::Delta, EntryForm::Sotw] {
+            assert_eq!(respelled.entry(form), expected.entry(form));
+        }
+        assert_eq!(respelled.body(), resource.body());
+        assert!(respelled.same_content(&resource));
     }
 
     #[test]

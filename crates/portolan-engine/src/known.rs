@@ -13,8 +13,8 @@ use crate::subscription::Subscription;
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     overlay: Overlay<Held>,
-    /// Whether the patch may hold a resource that has aliases.
-    patched_aliases: bool,
+    /// Whether the patch may hold a resource that is found by more than its name.
+    patched_links: bool,
     /// Length of the names and versions that the client brought.
     claimed_bytes: usize,
 }
@@ -25,7 +25,7 @@ enum Held {
     Nothing,
     Sent(Identity),
     /// The same of a resource that is found by these identifiers too.
-    SentAliased(Box<(Identity, Vec<Name>)>),
+    SentLinked(Box<(Identity, Vec<Name>)>),
     /// The client brought it from an earlier stream.
     Claimed(Version),
 }
@@ -69,13 +69,13 @@ impl Known {
     /// The client has been sent all of `set` that it subscribes.
     pub(crate) fn move_to(&mut self, set: &ResourceSet) {
         self.overlay = Overlay::on(set.clone());
-        self.patched_aliases = false;
+        self.patched_links = false;
         self.claimed_bytes = 0;
     }
 
     pub(crate) fn sent(&mut self, resource: &Resource) {
         let held = Held::sent(resource);
-        self.patched_aliases |= matches!(held, Held::SentAliased(_));
+        self.patched_links |= matches!(held, Held::SentLinked(_));
         self.overlay.set(resource.name().clone(), held);
     }
 
@@ -99,21 +99,21 @@ impl Known {
                 OverlayEntry::Base(resource) if was_covered(resource) => {}
                 OverlayEntry::Base(_) => entered.push(name.clone()),
                 _ if had_wildcard => {}
-                OverlayEntry::Patched(held) if held.is_named(named_before) => {}
+                OverlayEntry::Patched(held) if held.is_linked(name, named_before) => {}
                 _ => entered.push(name.clone()),
             }
         }
-        if now.is_by_identifier() && self.has_aliases() {
+        if now.is_by_identifier() && (self.has_links() || added.iter().any(Name::is_glob)) {
             let is_added = |name: &Name| added.binary_search(name).is_ok();
-            let base = self.overlay.base().filter(|base| base.has_aliases());
+            let base = self.overlay.base();
             let based = base
                 .into_iter()
                 .flat_map(|base| added.iter().flat_map(|name| base.identified_by(name)));
             let based = based.filter(|resource| !was_covered(resource));
             entered.extend(based.map(|resource| resource.name().clone()));
             let patched = self.overlay.patch().iter().filter(|(name, held)| {
-                held.is_named(is_added)
-                    && !(had_wildcard || named_before(name) || held.is_named(named_before))
+                held.is_linked(name, is_added)
+                    && !(had_wildcard || named_before(name) || held.is_linked(name, named_before))
             });
             entered.extend(patched.map(|(name, _)| name.clone()));
         }
@@ -130,9 +130,10 @@ impl Known {
                 _ => {}
             }
         }
-        if now.is_by_identifier() && self.has_aliases() {
+        let has_globs = names.iter().any(|name| name.is_glob());
+        if now.is_by_identifier() && (self.has_links() || has_globs) {
             let is_kept = |name: &Name| names.binary_search(&name).is_ok();
-            let base = self.overlay.base().filter(|base| base.has_aliases());
+            let base = self.overlay.base();
             let based = base
                 .into_iter()
                 .flat_map(|base| names.iter().flat_map(|name| base.identified_by(name)));
@@ -142,18 +143,18 @@ impl Known {
                 }
             }
             for (name, held) in self.overlay.patch() {
-                if held.is_named(is_kept) {
+                if held.is_linked(name, is_kept) {
                     kept.set(name.clone(), held.clone());
                 }
             }
-            self.patched_aliases = true;
+            self.patched_links = true;
         }
         self.overlay = kept;
     }
 
     /// Whether a resource that the client has may have aliases.
-    pub(crate) fn has_aliases(&self) -> bool {
-        self.patched_aliases || self.overlay.base().is_some_and(ResourceSet::has_aliases)
+    pub(crate) fn has_links(&self) -> bool {
+        self.patched_links || self.overlay.base().is_some_and(ResourceSet::has_aliases)
     }
 
     /// Whether what the client has of the name may be wanted by another identifier too.
@@ -163,7 +164,7 @@ impl Known {
             .base()
             .into_iter()
             .flat_map(|base| base.identified_by(name));
-        self.patched_aliases || based.any(|resource| resource.other_identifiers().next().is_some())
+        self.patched_links || based.any(|resource| resource.other_identifiers().next().is_some())
     }
 
     /// What the client was last sent all of, as far as it subscribed it.
@@ -175,7 +176,7 @@ impl Known {
     pub(crate) fn holds(&self, resource: &Resource, subscription: &Subscription) -> bool {
         match self.overlay.get(resource.name()) {
             OverlayEntry::Patched(Held::Sent(identity)) => *identity == resource.identity(),
-            OverlayEntry::Patched(Held::SentAliased(sent)) => sent.0 == resource.identity(),
+            OverlayEntry::Patched(Held::SentLinked(sent)) => sent.0 == resource.identity(),
             OverlayEntry::Patched(Held::Claimed(version)) => version == resource.version(),
             OverlayEntry::Base(base) => base.same_content(resource) && subscription.covers(base),
             _ => false,
@@ -187,8 +188,8 @@ impl Known {
         match self.overlay.get(name) {
             OverlayEntry::Patched(Held::Nothing) => false,
             OverlayEntry::Patched(held) => {
-                subscription.covers_name(name)
-                    || held.is_named(|name| subscription.names().contains(name))
+                let is_named = |name: &Name| subscription.names().contains(name);
+                subscription.covers_name(name) || held.is_linked(name, is_named)
             }
             OverlayEntry::Base(base) => subscription.covers(base),
             _ => false,
@@ -225,13 +226,17 @@ impl Held {
         let others: Vec<_> = resource.other_identifiers().cloned().collect();
         match others.is_empty() {
             true => Self::Sent(identity),
-            false => Self::SentAliased(Box::new((identity, others))),
+            false => Self::SentLinked(Box::new((identity, others))),
         }
     }
 
-    /// Whether `is_named` holds of an identifier that is not the name.
-    fn is_named(&self, is_named: impl Fn(&Name) -> bool) -> bool {
-        matches!(self, Self::SentAliased(sent) if sent.1.iter().any(is_named))
+    /// Whether `is_named` holds of an identifier, as far as it is known, that is not this name.
+    fn is_linked(&self, name: &Name, is_named: impl Fn(&Name) -> bool) -> bool {
+        match self {
+            Self::SentLinked(sent) => sent.1.iter().any(is_named),
+            Self::Claimed(_) => name.glob().is_some_and(|glob| is_named(&glob)),
+            Self::Sent(_) | Self::Nothing => false,
+        }
     }
 }
 

@@ -35,6 +35,7 @@ mod name_set;
 mod owed;
 mod rendering;
 mod session;
+mod spellings;
 mod subscription;
 mod suspects;
 mod touched;

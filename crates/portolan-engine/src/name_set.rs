@@ -84,18 +84,18 @@ impl NameSet {
     }
 
     /// Becomes exactly `names`, which are sorted and unique; gives the names that came and those that went.
-    pub(crate) fn replace(&mut self, names: &[&str]) -> (Vec<Name>, Vec<Name>) {
+    pub(crate) fn replace<S: AsRef<str>>(&mut self, names: &[S]) -> (Vec<Name>, Vec<Name>) {
         let (mut added, mut removed) = (Vec::new(), Vec::new());
-        let mut wanted = names.iter().peekable();
+        let mut wanted = names.iter().map(AsRef::as_ref).peekable();
         for held in self.iter() {
-            while let Some(new) = wanted.next_if(|n| **n < held.as_str()) {
-                added.push(Name::from(*new));
+            while let Some(new) = wanted.next_if(|n| *n < held.as_str()) {
+                added.push(Name::from(new));
             }
-            if wanted.next_if(|n| **n == held.as_str()).is_none() {
+            if wanted.next_if(|n| *n == held.as_str()).is_none() {
                 removed.push(held.clone());
             }
         }
-        added.extend(wanted.map(|n| Name::from(*n)));
+        added.extend(wanted.map(Name::from));
         for name in &removed {
             self.remove(name);
         }

@@ -6,6 +6,7 @@ use portolan_core::{Name, Resource, ResourceSet, Selection};
 use crate::Variant;
 use crate::fingerprint::Fingerprint;
 use crate::name_set::NameSet;
+use crate::spellings::Spellings;
 
 const WILDCARD: &str = "*";
 
@@ -15,6 +16,9 @@ pub(crate) struct Subscription {
     /// What was named: in delta each is an identifier, which stands for all resources that have it.
     names: NameSet,
     matching: Matching,
+    /// How many of them are globs.
+    globs: usize,
+    spellings: Spellings,
     wildcard: Wildcard,
     /// Whether anything, `*` included, was ever named on this stream for this type (C-065).
     ever_named: bool,
@@ -97,8 +101,29 @@ impl Subscription {
     }
 
     /// Whether a name is wanted for which there is no resource (any more).
-    pub(crate) fn covers_name(&self, name: &str) -> bool {
-        self.is_wildcard() || self.names.contains(name)
+    pub(crate) fn covers_name(&self, name: &Name) -> bool {
+        self.is_wildcard() || self.names_name(name)
+    }
+
+    /// Whether a name is named, by itself or by the glob that it falls under.
+    pub(crate) fn names_name(&self, name: &Name) -> bool {
+        self.names.contains(name)
+            || (self.has_globs() && name.glob().is_some_and(|glob| self.names.contains(&glob)))
+    }
+
+    /// Whether a glob is named.
+    pub(crate) fn has_globs(&self) -> bool {
+        self.globs > 0
+    }
+
+    /// How the client writes names.
+    pub(crate) fn spellings(&self) -> &Spellings {
+        &self.spellings
+    }
+
+    /// Length of the names, as they are and as they were written where that is otherwise.
+    pub(crate) fn bytes(&self) -> usize {
+        self.names.bytes() + self.spellings.bytes()
     }
 
     /// Whether a resource is named, by any of its identifiers.
@@ -161,11 +186,12 @@ impl Subscription {
         }
         let mut texts = Vec::with_capacity(names.len());
         for name in names {
-            texts.push(core::str::from_utf8(name).map_err(|_| InvalidName)?);
+            let text = core::str::from_utf8(name).map_err(|_| InvalidName)?;
+            texts.push(Name::canonical(text));
         }
         texts.sort_unstable();
         texts.dedup();
-        let explicit = texts.binary_search(&WILDCARD);
+        let explicit = texts.binary_search_by(|text| (**text).cmp(WILDCARD));
         if let Ok(at) = explicit {
             texts.remove(at);
         }
@@ -196,8 +222,11 @@ impl Subscription {
             change.wildcard_asked = true;
             return Ok(change);
         }
-        let (subscribe, sub_star) = delta_names(subscribe)?;
-        let (unsubscribe, unsub_star) = delta_names(unsubscribe)?;
+        let mut written = Vec::new();
+        let (subscribe, sub_star) = delta_names(subscribe, |name, text| {
+            written.push((name.clone(), text));
+        })?;
+        let (unsubscribe, unsub_star) = delta_names(unsubscribe, |_, _| {})?;
         let wildcard = match (sub_star, unsub_star) {
             (_, true) => Wildcard::No,
             (true, false) => Wildcard::Explicit,
@@ -208,14 +237,23 @@ impl Subscription {
         change.legacy_dropped = false;
         for name in subscribe {
             if self.names.insert(name.clone()) {
+                self.globs += usize::from(name.is_glob());
                 change.added.push(name.clone());
             }
             change.asked.push(name);
         }
+        for (name, text) in written {
+            self.spellings.note(&name, text);
+        }
         // Both lists are sorted, so that a request of many names costs O(n log n).
         let given_up = |name: &Name| unsubscribe.binary_search(name).is_ok();
         for name in &unsubscribe {
-            if self.names.remove(name) && change.added.binary_search(name).is_err() {
+            if !self.names.remove(name) {
+                continue;
+            }
+            self.globs -= usize::from(name.is_glob());
+            self.spellings.forget(name);
+            if change.added.binary_search(name).is_err() {
                 change.removed.push(name.clone());
             }
         }
@@ -235,14 +273,24 @@ impl Subscription {
     }
 }
 
-/// The names of a delta list without `*`, sorted and unique, and whether `*` was among them.
-fn delta_names(names: &[Bytes]) -> Result<(Vec<Name>, bool), InvalidName> {
+/// The names of a delta list without `*`, sorted and unique, and whether `*` was among them. `note` hears how each was
+/// written that has more than one spelling.
+fn delta_names<'a>(
+    names: &'a [Bytes],
+    mut note: impl FnMut(&Name, &'a str),
+) -> Result<(Vec<Name>, bool), InvalidName> {
     let mut out = Vec::with_capacity(names.len());
     let mut star = false;
     for name in names {
         match core::str::from_utf8(name).map_err(|_| InvalidName)? {
             WILDCARD => star = true,
-            text => out.push(Name::from(text)),
+            text => {
+                let name = Name::from(text);
+                if name.is_url() {
+                    note(&name, text);
+                }
+                out.push(name);
+            }
         }
     }
     out.sort_unstable();

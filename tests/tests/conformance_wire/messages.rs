@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use portolan::core::Name;
 use portolan::engine::{ErrorDetail, Request};
 use portolan::types::envoy::config::core::v3::Node;
 use portolan::types::envoy::service::discovery::v3::{
@@ -89,14 +90,14 @@ pub(crate) fn of_delta(response: DeltaDiscoveryResponse) -> Answer {
     let version = response.system_version_info;
     let mut answer = Answer::new(response.type_url, version, response.nonce);
     for resource in response.resources {
-        let name = resource.name.as_str();
+        let name = Name::verbatim(&resource.name);
         match (
             resource.resource,
             resource.ttl.and_then(|ttl| Duration::try_from(ttl).ok()),
         ) {
             (Some(any), ttl) => {
                 let version = Some(resource.version);
-                let aliases = resource.aliases.iter().map(|alias| alias.as_str().into());
+                let aliases = resource.aliases.iter().map(|alias| Name::verbatim(alias));
                 let resource = AnswerResource::new(name, version, any.value.into());
                 let resource = resource.with_ttl(ttl).with_aliases(aliases.collect());
                 answer.resources.push(resource);
@@ -105,11 +106,11 @@ pub(crate) fn of_delta(response: DeltaDiscoveryResponse) -> Answer {
                 let heartbeat = AnswerHeartbeat::new(name, resource.version, ttl);
                 answer.heartbeats.push(heartbeat);
             }
-            (None, None) => answer.bodyless.push(name.into()),
+            (None, None) => answer.bodyless.push(name),
         }
     }
     let removed = response.removed_resources.iter();
-    answer.removed = removed.map(|name| name.as_str().into()).collect();
+    answer.removed = removed.map(|name| Name::verbatim(name)).collect();
     answer
 }
 

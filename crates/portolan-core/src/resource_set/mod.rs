@@ -19,7 +19,7 @@ pub use self::diff::Diff;
 use self::diff::Memo;
 pub use self::edit::ResourceSetEdit;
 pub use self::selection::{Selection, coalesce};
-use crate::{Name, References, Resource, TypeUrl, Version};
+use crate::{Name, References, Resource, TypeUrl, Version, xdstp};
 
 /// Identity of an immutable value within this process. Two values with one id are the same value; the reverse need
 /// not hold.
@@ -169,13 +169,36 @@ impl ResourceSet {
         self.get(name).is_some()
     }
 
-    /// The resources that an identifier stands for: the one of that name, and those that have it for an
-    /// [alias](Resource::aliases).
+    /// The resources that an identifier stands for: the one of that name, those that have it for an
+    /// [alias](Resource::aliases), and if it is a [glob](Name::glob) its members. One may be among them twice.
+    ///
+    /// Costs O(what it stands for); of a glob, O(what its directory has at any depth and with any parameters).
     pub fn identified_by<'a>(&'a self, identifier: &'a str) -> impl Iterator<Item = &'a Resource> {
         let aliases = self.0.aliases.iter();
         let owners = aliases.flat_map(move |aliases| aliases.owners(identifier));
         let aliased = owners.filter_map(|owner| self.get(owner));
-        self.get(identifier).into_iter().chain(aliased)
+        let members = self.members_of(identifier);
+        self.get(identifier)
+            .into_iter()
+            .chain(aliased)
+            .chain(members)
+    }
+
+    /// The resources beside each other in one directory, which are those between others whose names begin like theirs.
+    fn members_of<'a>(&'a self, glob: &'a str) -> impl Iterator<Item = &'a Resource> {
+        let directory = xdstp::directory_of(glob);
+        let all = directory.into_iter().flat_map(|directory| {
+            let inside = self.from(directory);
+            inside.take_while(move |r| r.name().starts_with(directory))
+        });
+        all.filter(move |r| r.glob().is_some_and(|g| g.as_str() == glob))
+    }
+
+    /// The resources from this name on.
+    fn from<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Resource> {
+        let chunks = &self.chunks()[self.place_of(name).unwrap_or(0)..];
+        let resources = chunks.iter().flat_map(|chunk| chunk.resources());
+        resources.skip_while(move |r| r.name().as_str() < name)
     }
 
     /// Whether any resource has an [alias](Resource::aliases).
@@ -205,11 +228,13 @@ impl ResourceSet {
     }
 
     fn chunk_of(&self, name: &str) -> Option<&Chunk> {
-        let after = self
-            .0
-            .chunks
-            .partition_point(|c| c.first().as_str() <= name);
-        after.checked_sub(1).map(|at| &*self.0.chunks[at])
+        self.place_of(name).map(|at| &*self.0.chunks[at])
+    }
+
+    /// Which chunk holds the name, if there is a resource of that name.
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let is_before = |chunk: &Arc<Chunk>| chunk.first().as_str() <= name;
+        self.0.chunks.partition_point(is_before).checked_sub(1)
     }
 
     fn chunks(&self) -> &[Arc<Chunk>] {

@@ -33,7 +33,11 @@ impl Changes {
         if known.is_at(set) {
             return own.finish();
         }
-        if !subscription.is_wildcard() && names.len() <= FEW {
+        // A glob stands for more than one name, and all its members are looked at only where there is no difference to
+        // look at.
+        let by_name =
+            !subscription.is_wildcard() && (!subscription.has_globs() || !known.has_base());
+        if by_name && names.len() <= FEW {
             return own.named();
         }
         let diff = known.diff_to(set);
@@ -41,7 +45,7 @@ impl Changes {
             return Self::Shared(diff);
         }
         let differing = diff.upserts().len() + diff.removals().len();
-        if !subscription.is_wildcard() && names.len() < differing {
+        if by_name && names.len() < differing {
             return own.named();
         }
         let candidates: BTreeSet<_> = diff.names().chain(known.patched_names()).collect();
@@ -108,7 +112,7 @@ fn covers_all(subscription: &Subscription, diff: &Diff) -> bool {
     }
     let (mut upserts, mut removals) = (diff.upserts().iter(), diff.removals().iter());
     upserts.all(|resource| subscription.names_resource(resource))
-        && removals.all(|name| subscription.names().contains(name))
+        && removals.all(|name| subscription.names_name(name))
 }
 
 struct Own<'a> {
@@ -132,8 +136,11 @@ impl<'a> Own<'a> {
     fn named(mut self) -> Changes {
         let (known, subscription) = (&self.state.known, &self.state.subscription);
         let names = subscription.names().iter();
-        let is_aliased = self.set.has_aliases() || known.has_aliases() || known.claims_anything();
-        if !subscription.is_by_identifier() || !is_aliased {
+        let is_linked = subscription.has_globs()
+            || self.set.has_aliases()
+            || known.has_links()
+            || known.claims_anything();
+        if !subscription.is_by_identifier() || !is_linked {
             names.for_each(|name| self.compare(name));
             return self.finish();
         }

@@ -237,6 +237,9 @@ impl<'a> Draft<'a> {
         }
         let resource_type = &self.state.resource_type;
         match resource_type.missing_name() {
+            MissingName::Silent => false,
+            // A collection that is empty is not expected to come (C-348).
+            _ if name.is_glob() => self.removed.insert(name.clone()),
             MissingName::Bodyless => self.bodyless.insert(name.clone()),
             MissingName::ReportUnlessReferenced if self.is_referenced(name) => false,
             MissingName::Report | MissingName::ReportUnlessReferenced => {

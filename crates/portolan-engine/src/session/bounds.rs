@@ -27,8 +27,8 @@ pub(super) fn check_sotw(
 ) -> Result<(), ProtocolError> {
     let mut load = Load::of(session);
     // The list replaces the type's names.
-    let replaced = session.types[at].subscription.names();
-    load.names -= replaced.len();
+    let replaced = &session.types[at].subscription;
+    load.names -= replaced.names().len();
     load.bytes -= replaced.bytes();
     load.add(names.iter());
     load.check(session, at, "resource_names")
@@ -63,7 +63,7 @@ impl Load {
         let (mut names, mut bytes) = (0, 0);
         for state in &session.types {
             names += state.subscription.names().len();
-            bytes += state.subscription.names().bytes();
+            bytes += state.subscription.bytes();
             bytes += state.owed.bytes() + state.known.claimed_bytes();
         }
         Self { names, bytes }

@@ -209,7 +209,7 @@ fn send(
             nonce: oldest.sent.nonce,
         });
     }
-    Response {
+    let mut response = Response {
         variant,
         type_url,
         version,
@@ -221,5 +221,7 @@ fn send(
         removed: Vec::new(),
         generation,
         reason: Reason::Refresh,
-    }
+    };
+    state.subscription.spellings().respell(&mut response);
+    response
 }

@@ -214,17 +214,17 @@ fn claims(
     };
     let brought: BTreeSet<_> = versions.iter().map(|(name, _)| &name[..]).collect();
     let mut names = state.subscription.names().iter();
-    let uses_aliases = !names.all(|name| brought.contains(name.as_bytes()));
+    let uses_aliases = !names.all(|name| name.is_glob() || brought.contains(name.as_bytes()));
     let mut claims = Vec::with_capacity(versions.len());
     for (name, version) in &versions {
-        let name = text(name)?;
+        let name = Name::from(text(name)?);
         if uses_aliases || state.subscription.covers_name(&name) {
             let version = match distrusted.is_some_and(|unsettled| unsettled.contains(&name)) {
                 // No resource has it.
                 true => String::new(),
                 false => text(version)?,
             };
-            claims.push((Name::from(name), Version::from(version)));
+            claims.push((name, Version::from(version)));
         }
     }
     Ok(claims)

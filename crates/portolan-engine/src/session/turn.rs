@@ -274,7 +274,7 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         });
     }
     owe_children(session, at, &answer.fresh, nonce);
-    Response {
+    let mut response = Response {
         variant: session.variant,
         type_url,
         version,
@@ -286,7 +286,10 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         removed: answer.removed,
         generation,
         reason: answer.reason,
-    }
+    };
+    let spellings = session.types[at].subscription.spellings();
+    spellings.respell(&mut response);
+    response
 }
 
 fn tell_oversized(session: &mut Session, at: usize, answer: &Answer, nonce: Nonce) {

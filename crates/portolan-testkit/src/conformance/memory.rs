@@ -67,14 +67,16 @@ impl Versions {
     /// the aliases.
     fn check_resource(&self, type_url: &TypeUrl, resource: &AnswerResource) -> Result<(), String> {
         let body = Bytes::copy_from_slice(&resource.body);
-        let Some(published) = self.resources.get(&key(type_url, &resource.name, &body)) else {
+        // Which spelling it has is for the script to say.
+        let name = Name::from(resource.name.as_str());
+        let Some(published) = self.resources.get(&key(type_url, &name, &body)) else {
             return Err(format!("{:?} was not published", resource.name));
         };
         match &resource.version {
             Some(found) if *published.version() != **found => {
                 Err(format!("{:?} has version {found:?}", resource.name))
             }
-            Some(_) if *published.aliases() != *resource.aliases => {
+            Some(_) if !same_names(published.aliases(), &resource.aliases) => {
                 let (name, found) = (&resource.name, &resource.aliases);
                 Err(format!("{name:?} has the aliases {found:?}"))
             }
@@ -97,11 +99,17 @@ impl Versions {
         if revision.quoted {
             return Ok(revision.text.clone());
         }
-        let key = (type_url.clone(), item.name.clone(), revision.text.clone());
+        let name = Name::canonical(&item.name).into_owned();
+        let key = (type_url.clone(), name, revision.text.clone());
         let published = self.resources.get(&key);
         let version = published.map(|published| published.version().as_str().to_owned());
         version.ok_or_else(|| format!("no such {:?} was published", item.name))
     }
+}
+
+fn same_names(names: &[Name], written: &[Name]) -> bool {
+    let written = written.iter().map(|name| Name::from(name.as_str()));
+    names.iter().cloned().eq(written)
 }
 
 fn key(type_url: &TypeUrl, name: &Name, body: &Bytes) -> (TypeUrl, String, String) {

@@ -81,7 +81,7 @@ use crate::{Setup, Shelf};
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 19] = [
+const GROUPS: [(&str, &str); 21] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -97,6 +97,8 @@ const GROUPS: [(&str, &str); 19] = [
     ("WARM", include_str!("cases/warm.txt")),
     ("WARM", include_str!("cases/warm_parents.txt")),
     ("NOEXIST", include_str!("cases/noexist.txt")),
+    ("TP1", include_str!("cases/tp1.txt")),
+    ("TP1", include_str!("cases/tp1_globs.txt")),
     ("TTL", include_str!("cases/ttl.txt")),
     ("TTL", include_str!("cases/ttl_refresh.txt")),
     ("DUP", include_str!("cases/dup.txt")),

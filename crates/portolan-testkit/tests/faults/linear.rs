@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use portolan_cache::{LinearCache, LinearCacheReader, LinearCacheWriter};
-use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER};
-use portolan_core::{ResourceError, TypeUrl};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
+use portolan_core::{Name, ResourceError, TypeUrl};
 use portolan_engine::Variant;
 use portolan_testkit::fixture::Fixture;
 use portolan_testkit::{Pair, PlainClient, fixture};
@@ -188,4 +188,28 @@ fn b69_a_batch_is_one_response_per_stream() {
             assert_eq!(new, if names == ["*"] { 10 } else { 2 });
         }
     }
+}
+
+/// Elsewhere any name that ends in `/*` was taken for a glob, and a glob for whatever begins like it.
+#[test]
+fn b70_only_a_name_in_url_form_can_be_a_glob() {
+    let name = |rest: &str| format!("xdstp://a/envoy.config.route.v3.RouteConfiguration/{rest}");
+    let route = |name: String| fixture::route(name, [""; 0]);
+    let all = ["foo/x", "foo/y?k=v", "foo/x/deep", "foobar/x"].map(|rest| route(name(rest)));
+    let plain = ["rc/*", "rc/b"].map(|name| route(name.to_owned()));
+    let (writer, reader) = with(&ROUTE, all.into_iter().chain(plain));
+    let mut pair = Pair::new(PlainClient::delta(), &reader);
+    pair.client.subscribe(&ROUTE, [name("foo/*").as_str()]);
+    pair.drive();
+    assert_eq!(pair.client.held_names(&ROUTE), [name("foo/x").into()]);
+    upsert(&writer, route(name("foo/z")));
+    upsert(&writer, route("rc/c".to_owned()));
+    pair.drive();
+    let globbed = ["foo/x", "foo/z"].map(|rest| name(rest).into());
+    assert_eq!(pair.client.held_names(&ROUTE), globbed);
+    pair.client.subscribe(&ROUTE, ["rc/*"]);
+    pair.drive();
+    let [x, z] = globbed;
+    assert_eq!(pair.client.held_names(&ROUTE), ["rc/*".into(), x, z]);
+    assert_eq!(Name::from(name("x?b=1&a=2")), Name::from(name("x?a=2&b=1")));
 }
