@@ -96,6 +96,14 @@ impl Owed {
         });
     }
 
+    /// The client has all that it asked for; what must be said again is left.
+    pub(crate) fn keep_names_only(&mut self) {
+        self.wildcard = false;
+        self.all_names = false;
+        self.even_nothing = false;
+        self.unless_at = None;
+    }
+
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -109,7 +109,7 @@ fn a_type_that_starts_afresh_keeps_what_it_ever_named() {
 #[test]
 fn a_wildcard_that_starts_afresh_by_name_is_one_no_more() {
     let shelf = Shelf::new();
-    shelf.put([fixture::static_cluster("a")]);
+    shelf.put([fixture::endpoints("a", "1")]);
     let mut pair = Pair::new(PlainClient::sotw(), &shelf);
     pair.client.ask(&CLUSTER, ["*"]);
     pair.drive();

@@ -337,3 +337,32 @@ fn c115_clusters_that_start_afresh_bring_their_endpoints() {
         "> ACK EDS n4",
     ]);
 }
+
+#[test]
+fn c268_c086_a_wildcard_that_has_all_endpoints_is_sent_those_of_clusters_that_come_anew() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+    shelf.put([fixture::endpoints("b", "1")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&ENDPOINT, ["*"]);
+    pair.drive();
+    let mut again = pair.client.sotw_request(&ENDPOINT, ["*"]);
+    pair.disconnect();
+    pair.connect();
+    pair.skip();
+    pair.set_window(0);
+    again.nonce.clear();
+    pair.client.send(again);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    pair.set_window(2);
+    pair.drive();
+    pair.expect([
+        "> EDS [*] v=v1 n=",
+        "> CDS [] v= n=",
+        "< CDS v1 n1 [a]",
+        "< EDS v1 n2 [a]",
+        "> ACK CDS n1",
+        "> ACK EDS n2",
+    ]);
+}

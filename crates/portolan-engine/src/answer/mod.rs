@@ -11,8 +11,6 @@ use alloc::vec::Vec;
 use portolan_core::{Name, ResourceSet, Selection, Snapshot};
 
 use self::changes::Changes;
-use crate::everything;
-use crate::rendering::Rendering;
 use crate::touched::Touched;
 use crate::type_state::TypeState;
 use crate::{Reason, SessionConfig, Variant};
@@ -21,7 +19,6 @@ use crate::{Reason, SessionConfig, Variant};
 #[derive(Debug)]
 pub(crate) struct Circumstances<'a> {
     pub(crate) variant: Variant,
-    pub(crate) rendering: Rendering,
     pub(crate) config: &'a SessionConfig,
     pub(crate) snapshot: &'a Snapshot,
     /// Changes wait; only what is owed goes.
@@ -82,12 +79,6 @@ impl Outcome {
 
 /// Says what there is to say of one type now.
 pub(crate) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
-    let reconnected = state.owed.unless_at.as_deref();
-    // What a client may keep for a while only it must hear of.
-    let silent = !(now.rendering.timed && set.is_timed());
-    if silent && reconnected.is_some_and(|version| everything::is_version_of(version, set)) {
-        return Outcome::silence(true);
-    }
     if state.is_full_state(now.variant) {
         full_state::compose(state, set, now)
     } else {

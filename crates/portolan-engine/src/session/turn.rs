@@ -150,13 +150,16 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
         return None;
     }
     state.subscription.names_mut().settle_on(set);
+    // What a client may keep for a while only it must hear of.
+    if !(rendering.timed && set.is_timed()) {
+        believe(state, set);
+    }
 
     let independent = state.resource_type.independent();
     let unread = state.pace.is_unread(read);
     let hold = unread || (turn.waits && !independent);
     let circumstances = Circumstances {
         variant: session.variant,
-        rendering,
         config: &session.config,
         snapshot,
         hold,
@@ -204,6 +207,15 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     turn.rest = Some(Rest::of(&session.types[at], parts));
     session.types[at].window.begin_answer();
     Some(send(session, at, first, turn, now))
+}
+
+/// A client that reconnects with the version of the set has all of it, and is told only what it must hear again.
+fn believe(state: &mut TypeState, set: &ResourceSet) {
+    let version = state.owed.unless_at.as_deref();
+    if version.is_some_and(|version| everything::is_version_of(version, set)) {
+        state.known.move_to(set);
+        state.owed.keep_names_only();
+    }
 }
 
 /// The next part of an answer that was too large for one response, without what the client has given up or asked for
