@@ -39,6 +39,12 @@ pub enum ResourceError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// An error with the code that means that there is none; clients reject it (C-358).
+    #[error("code {code} is that of no error")]
+    NoFailure {
+        /// The code.
+        code: i32,
+    },
     /// Two resources of one name in one set; clients reject such a response (C-374).
     #[error("two resources of type {type_url} are named {name:?}")]
     Duplicate {

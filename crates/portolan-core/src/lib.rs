@@ -28,6 +28,7 @@ mod peer;
 mod references;
 mod refusal;
 mod resource;
+mod resource_failure;
 mod resource_set;
 mod resource_type;
 mod snapshot;
@@ -51,6 +52,7 @@ pub use peer::Peer;
 pub use references::{Facts, NoReferences, ReadyWhen, Reference, References};
 pub use refusal::{Refusal, RefusalKind};
 pub use resource::{EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry};
+pub use resource_failure::{FailureCode, ResourceFailure};
 pub use resource_set::{
     Diff, ResourceSet, ResourceSetEdit, Selection, ValueId, coalesce, encoded_chunks,
 };

@@ -1,4 +1,4 @@
-use crate::Resource;
+use crate::{Resource, ResourceFailure};
 
 /// What a snapshot says of one name.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +10,8 @@ pub enum Lookup<'a> {
     Absent,
     /// Nobody has said yet: the snapshot does not speak for the type.
     Pending,
+    /// It cannot be had.
+    Error(&'a ResourceFailure),
 }
 
 impl<'a> Lookup<'a> {
@@ -18,7 +20,7 @@ impl<'a> Lookup<'a> {
     pub fn present(self) -> Option<&'a Resource> {
         match self {
             Self::Present(resource) => Some(resource),
-            Self::Absent | Self::Pending => None,
+            Self::Absent | Self::Pending | Self::Error(_) => None,
         }
     }
 }

@@ -61,7 +61,7 @@ impl<P> Overlay<P> {
         if let Some(entry) = self.patch.get(name) {
             return OverlayEntry::Patched(entry);
         }
-        match self.base.as_ref().and_then(|base| base.get(name)) {
+        match self.base.as_ref().and_then(|base| base.entry(name)) {
             Some(resource) => OverlayEntry::Base(resource),
             None => OverlayEntry::Unknown,
         }
@@ -90,7 +90,7 @@ impl<P> Overlay<P> {
         let nothing = ResourceSet::empty();
         let diff = base.diff_from(self.base.as_ref().unwrap_or(&nothing));
         for name in diff.names() {
-            match entry(name, self.get(name), base.get(name)) {
+            match entry(name, self.get(name), base.entry(name)) {
                 Some(entry) => self.patch.insert(name.clone(), entry),
                 None => self.patch.remove(name),
             };

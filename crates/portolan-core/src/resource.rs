@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::digest::Digest;
 use crate::wire::{field_len, put_field, put_head};
-use crate::{Facts, Name, References, ResourceError, TypeUrl, Version, xdstp};
+use crate::{Facts, Name, References, ResourceError, ResourceFailure, TypeUrl, Version, xdstp};
 
 /// Field numbers of `envoy.service.discovery.v3.Resource` and of the two responses.
 mod field {
@@ -45,6 +45,9 @@ pub enum EntryForm {
 ///
 /// The version is a hash of body, aliases and constraints (not of the TTL), unless the caller chose one.
 ///
+/// In a set, something else may stand in the place of a resource: that there is an error, see
+/// [`failed`](Self::failed). Such an entry has a name and no body, and no wildcard covers it.
+///
 /// ```
 /// use portolan_core::{Resource, well_known};
 ///
@@ -65,6 +68,9 @@ struct Inner {
     attributes: Attributes,
     /// The glob collection that it is a member of.
     glob: Option<Name>,
+    /// Why there is no resource, where there is none.
+    failure: Option<Box<ResourceFailure>>,
+    /// Of an error the two entries have different keys: that of delta, and behind it that of state of the world.
     entry: Bytes,
     sotw_at: usize,
     body_at: usize,
@@ -94,6 +100,34 @@ impl Resource {
             body: body.into(),
             attributes: Attributes::default(),
         }
+    }
+
+    /// In place of a resource: that it cannot be had, and why. Clients that name it are told (C-357); those that have
+    /// it through a wildcard, or would, are told that it is not there (C-369).
+    ///
+    /// # Errors
+    /// [`ResourceError::Unnamed`] and [`ResourceError::Untyped`]: clients reject an error that names nothing (C-358).
+    pub fn failed(
+        type_url: impl Into<TypeUrl>,
+        name: impl Into<Name>,
+        failure: ResourceFailure,
+    ) -> Result<Self, ResourceError> {
+        let builder = Self::builder(type_url, name, Bytes::new()).on_demand(true);
+        builder.check()?;
+        builder.check_names()?;
+        let content = Digest::new("failure")
+            .field(&[failure.code().number()])
+            .field(failure.message().as_bytes())
+            .finish();
+        let encoded = failure.encode_entries(&builder.name);
+        let version = Version::from(format!("{content:032x}"));
+        Ok(builder.finish(version, content, encoded, Some(Box::new(failure))))
+    }
+
+    /// Why there is no resource of this name; `None` where this is one.
+    #[must_use]
+    pub fn failure(&self) -> Option<&ResourceFailure> {
+        self.0.failure.as_deref()
     }
 
     /// The type.
@@ -161,7 +195,10 @@ impl Resource {
             body: self.body(),
             attributes,
         };
-        let (entry, sotw_at, body_at) = builder.encode_entry(self.version());
+        let (entry, sotw_at, body_at) = match &inner.failure {
+            Some(failure) => failure.encode_entries(&builder.name),
+            None => builder.encode_entry(self.version()),
+        };
         Some(Self(Arc::new(Inner {
             type_url: builder.type_url,
             name: builder.name,
@@ -170,6 +207,7 @@ impl Resource {
             element: inner.element,
             attributes: builder.attributes,
             glob: inner.glob.clone(),
+            failure: inner.failure.clone(),
             entry,
             sotw_at,
             body_at,
@@ -195,10 +233,12 @@ impl Resource {
         self.0.entry.slice(self.0.body_at..)
     }
 
-    /// The entry of a response's `resources`, field key and length included. A slice of the one buffer.
+    /// The entry of a response's `resources`, field key and length included; of an error, that of `resource_errors`. A
+    /// slice of the one buffer.
     #[must_use]
     pub fn entry(&self, form: EntryForm) -> Bytes {
         match form {
+            EntryForm::Delta if self.0.failure.is_some() => self.0.entry.slice(..self.0.sotw_at),
             EntryForm::Delta => self.0.entry.clone(),
             EntryForm::Sotw => self.0.entry.slice(self.0.sotw_at..),
         }
@@ -208,6 +248,7 @@ impl Resource {
     #[must_use]
     pub fn entry_len(&self, form: EntryForm) -> usize {
         match form {
+            EntryForm::Delta if self.0.failure.is_some() => self.0.sotw_at,
             EntryForm::Delta => self.0.entry.len(),
             EntryForm::Sotw => self.0.entry.len() - self.0.sotw_at,
         }
@@ -221,9 +262,10 @@ impl Resource {
 
     /// What the resource refers to and when it is ready. Read from the body once, whoever asks first.
     pub fn facts(&self, references: &dyn References) -> &Facts {
-        self.0
-            .facts
-            .get_or_init(|| references.facts(&self.0.type_url, &self.body()))
+        self.0.facts.get_or_init(|| match self.0.failure {
+            Some(_) => Facts::default(),
+            None => references.facts(&self.0.type_url, &self.body()),
+        })
     }
 
     /// Hash of version, content and wildcard membership: equal exactly where [`same_content`](Self::same_content).
@@ -248,7 +290,10 @@ pub struct Identity(u128);
 
 impl fmt::Debug for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Resource({}@{})", self.0.name, self.0.version)
+        match self.failure() {
+            Some(failure) => write!(f, "Resource({}: {failure})", self.0.name),
+            None => write!(f, "Resource({}@{})", self.0.name, self.0.version),
+        }
     }
 }
 
@@ -324,14 +369,7 @@ impl ResourceBuilder {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn build_onto(self, previous: Option<&Resource>) -> Result<Resource, ResourceError> {
-        if self.name.is_empty() {
-            return Err(ResourceError::Unnamed {
-                type_url: self.type_url,
-            });
-        }
-        if self.type_url.as_str().is_empty() {
-            return Err(ResourceError::Untyped { name: self.name });
-        }
+        self.check()?;
         if let Some(ttl) = self.attributes.ttl.filter(|ttl| !is_told(*ttl)) {
             return Err(ResourceError::InvalidTtl {
                 type_url: self.type_url,
@@ -360,8 +398,22 @@ impl ResourceBuilder {
         Ok(())
     }
 
+    /// Whether clients can ask for it.
+    fn check(&self) -> Result<(), ResourceError> {
+        if self.name.is_empty() {
+            let type_url = self.type_url.clone();
+            return Err(ResourceError::Unnamed { type_url });
+        }
+        if self.type_url.as_str().is_empty() {
+            let name = self.name.clone();
+            return Err(ResourceError::Untyped { name });
+        }
+        Ok(())
+    }
+
     fn equals(&self, resource: &Resource) -> bool {
-        self.attributes == resource.0.attributes
+        resource.0.failure.is_none()
+            && self.attributes == resource.0.attributes
             && self.name == resource.0.name
             && self.type_url == resource.0.type_url
             && self.body[..] == resource.0.entry[resource.0.body_at..]
@@ -373,6 +425,17 @@ impl ResourceBuilder {
             Some(version) => version.clone(),
             None => Version::from(format!("{content:032x}")),
         };
+        let encoded = self.encode_entry(&version);
+        self.finish(version, content, encoded, None)
+    }
+
+    fn finish(
+        self,
+        version: Version,
+        content: u128,
+        (entry, sotw_at, body_at): (Bytes, usize, usize),
+        failure: Option<Box<ResourceFailure>>,
+    ) -> Resource {
         let identity = Digest::new("identity")
             .field(version.as_str().as_bytes())
             .field(&content.to_be_bytes())
@@ -382,7 +445,6 @@ impl ResourceBuilder {
             .field(self.name.as_bytes())
             .field(&identity.to_be_bytes())
             .finish();
-        let (entry, sotw_at, body_at) = self.encode_entry(&version);
         let glob = self.name.glob();
         Resource(Arc::new(Inner {
             type_url: self.type_url,
@@ -392,6 +454,7 @@ impl ResourceBuilder {
             element,
             attributes: self.attributes,
             glob,
+            failure,
             entry,
             sotw_at,
             body_at,

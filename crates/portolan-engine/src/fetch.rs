@@ -70,13 +70,16 @@ impl Fetch {
     #[must_use]
     pub fn answer(&self, publication: &Publication) -> Option<Response> {
         let set = publication.snapshot().set(self.resource_type.url())?;
-        let resources = self.subscription.select(set);
+        let mut resources = self.subscription.select(set);
+        let version = version_of(&resources, set);
+        let errors = resources.take_failed();
         Some(Response {
             variant: Variant::Sotw,
             type_url: self.resource_type.url().clone(),
-            version: version_of(&resources, set),
+            version,
             nonce: Nonce::new(1),
             resources,
+            errors,
             bodyless: Default::default(),
             removed: Default::default(),
             generation: publication.generation(),
@@ -119,7 +122,7 @@ fn check(
 
 /// The version of what is selected, which is the set's where that is all of it.
 fn version_of(selection: &Selection, set: &ResourceSet) -> Version {
-    if selection.len() == set.len() {
+    if selection.len() == set.entries_len() {
         return set.version().clone();
     }
     let selected = ResourceSet::new(selection.iter().cloned());
@@ -133,7 +136,7 @@ mod tests {
 
     use bytes::Bytes;
     use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER};
-    use portolan_core::{Resource, ResourceTypes, Snapshot, TypeUrl};
+    use portolan_core::{Resource, ResourceFailure, ResourceTypes, Snapshot, TypeUrl};
 
     use super::*;
     use crate::Limits;
@@ -224,6 +227,23 @@ mod tests {
         };
         assert_eq!(version(&["a"], &before), version(&["a"], &after));
         assert_ne!(version(&["a", "b"], &before), version(&["a", "b"], &after));
+    }
+
+    #[test]
+    fn c357_what_cannot_be_had_is_said_and_counts() {
+        let healthy = publication(&[(&ENDPOINT, "a", b"1")]);
+        let mut failing = healthy.snapshot().edit();
+        let failure = ResourceFailure::unavailable("no");
+        failing.fail(ENDPOINT, "b", failure).unwrap();
+        let failing = Publication::first(failing.build());
+        let ask = |names: &[&str], publication| fetch(&ENDPOINT, names, "").answer(publication);
+        let before = ask(&["a", "b"], &healthy).unwrap();
+        let after = ask(&["a", "b"], &failing).unwrap();
+        assert_eq!(names(&after), ["a"]);
+        assert_eq!(after.errors.len(), 1);
+        assert!(!fetch(&ENDPOINT, &["a", "b"], before.version.as_str()).has(&after));
+        let of_one = |publication| ask(&["a"], publication).unwrap().version;
+        assert_eq!(of_one(&healthy), of_one(&failing));
     }
 
     #[test]

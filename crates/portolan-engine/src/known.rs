@@ -2,7 +2,9 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use portolan_core::{Diff, Identity, Name, Overlay, OverlayEntry, Resource, ResourceSet, Version};
+use portolan_core::{
+    Diff, Identity, Name, Overlay, OverlayEntry, Resource, ResourceFailure, ResourceSet, Version,
+};
 
 use crate::subscription::Subscription;
 
@@ -26,6 +28,8 @@ enum Held {
     Sent(Identity),
     /// The same of a resource that is found by these identifiers too.
     SentLinked(Box<(Identity, Vec<Name>)>),
+    /// That it does not exist, with the reason.
+    Missing(Identity),
     /// The client brought it from an earlier stream.
     Claimed(Version),
 }
@@ -175,7 +179,9 @@ impl Known {
     /// Whether the client has this very version.
     pub(crate) fn holds(&self, resource: &Resource, subscription: &Subscription) -> bool {
         match self.overlay.get(resource.name()) {
-            OverlayEntry::Patched(Held::Sent(identity)) => *identity == resource.identity(),
+            OverlayEntry::Patched(Held::Sent(identity) | Held::Missing(identity)) => {
+                *identity == resource.identity()
+            }
             OverlayEntry::Patched(Held::SentLinked(sent)) => sent.0 == resource.identity(),
             OverlayEntry::Patched(Held::Claimed(version)) => version == resource.version(),
             OverlayEntry::Base(base) => base.same_content(resource) && subscription.covers(base),
@@ -183,15 +189,16 @@ impl Known {
         }
     }
 
-    /// Whether the client has the name in any version, and wants it.
+    /// Whether the client has something of the name and wants it: the resource in any version, or an error other than
+    /// that there is no resource.
     pub(crate) fn holds_name(&self, name: &Name, subscription: &Subscription) -> bool {
         match self.overlay.get(name) {
-            OverlayEntry::Patched(Held::Nothing) => false,
+            OverlayEntry::Patched(Held::Nothing | Held::Missing(_)) => false,
             OverlayEntry::Patched(held) => {
                 let is_named = |name: &Name| subscription.names().contains(name);
                 subscription.covers_name(name) || held.is_linked(name, is_named)
             }
-            OverlayEntry::Base(base) => subscription.covers(base),
+            OverlayEntry::Base(base) => subscription.covers(base) && !is_missing(base),
             _ => false,
         }
     }
@@ -221,9 +228,12 @@ impl Known {
 }
 
 impl Held {
-    fn sent(resource: &Resource) -> Self {
-        let identity = resource.identity();
-        let others: Vec<_> = resource.other_identifiers().cloned().collect();
+    fn sent(entry: &Resource) -> Self {
+        let identity = entry.identity();
+        if is_missing(entry) {
+            return Self::Missing(identity);
+        }
+        let others: Vec<_> = entry.other_identifiers().cloned().collect();
         match others.is_empty() {
             true => Self::Sent(identity),
             false => Self::SentLinked(Box::new((identity, others))),
@@ -235,9 +245,14 @@ impl Held {
         match self {
             Self::SentLinked(sent) => sent.1.iter().any(is_named),
             Self::Claimed(_) => name.glob().is_some_and(|glob| is_named(&glob)),
-            Self::Sent(_) | Self::Nothing => false,
+            Self::Sent(_) | Self::Missing(_) | Self::Nothing => false,
         }
     }
+}
+
+/// Whether it says that there is no resource, as taking it out does (C-367).
+fn is_missing(entry: &Resource) -> bool {
+    entry.failure().is_some_and(ResourceFailure::is_not_found)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use portolan_core::{
-    Generation, Name, Selection, TypeUrl, Version, bodyless_entry, coalesce, heartbeat_entry,
-    timed_entry,
+    Generation, Name, Resource, Selection, TypeUrl, Version, bodyless_entry, coalesce,
+    heartbeat_entry, timed_entry,
 };
 
 use crate::Variant;
@@ -130,6 +130,8 @@ pub struct Response {
     pub nonce: Nonce,
     /// What is sent, in a form that shares its encoding with other streams.
     pub resources: Selection,
+    /// `resource_errors`: what stands in the place of resources, each with its [failure](Resource::failure) (C-357).
+    pub errors: Vec<Resource>,
     /// What lives on, without its body (C-292).
     pub heartbeats: Vec<Heartbeat>,
     /// Whether resources are sent with their times to live; in state of the world, those that have one are wrapped.
@@ -176,8 +178,8 @@ pub enum Reason {
 }
 
 impl Response {
-    /// The encoded `resources`, in pieces that are shared between streams. Their concatenation is part of the
-    /// response message as it stands.
+    /// The encoded `resources` and `resource_errors`, in pieces that are shared between streams. Their concatenation is
+    /// part of the response message as it stands.
     #[must_use]
     pub fn parts(&self) -> Vec<Bytes> {
         let form = self.variant.entry_form();
@@ -191,7 +193,8 @@ impl Response {
         let heartbeats = self.heartbeats.iter();
         let heartbeats = heartbeats.map(|h| heartbeat_entry(&h.name, &h.version, h.ttl, form));
         let bodyless = self.bodyless.iter().map(|name| bodyless_entry(name));
-        parts.extend(coalesce(heartbeats.chain(bodyless)));
+        let errors = self.errors.iter().map(|error| error.entry(form));
+        parts.extend(coalesce(heartbeats.chain(bodyless).chain(errors)));
         parts
     }
 }
@@ -211,6 +214,7 @@ mod tests {
             version: Version::from("v"),
             nonce: Nonce(1),
             resources: Selection::none(),
+            errors: Vec::new(),
             heartbeats: names().map(beat).collect(),
             timed: true,
             bodyless: names().collect(),

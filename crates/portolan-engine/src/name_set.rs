@@ -67,7 +67,11 @@ impl NameSet {
     /// The names, sorted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Name> {
         let patch = self.overlay.patch();
-        let base = self.overlay.base().into_iter().flat_map(ResourceSet::iter);
+        let base = self
+            .overlay
+            .base()
+            .into_iter()
+            .flat_map(ResourceSet::entries);
         let mut base = base
             .map(Resource::name)
             .filter(|n| !patch.contains_key(*n))
@@ -116,7 +120,7 @@ impl NameSet {
     /// Costs O(what changed since the last base), and all names where a base is first found or given up.
     pub(crate) fn settle_on(&mut self, set: &ResourceSet) {
         // Of a much larger set, most names would have to be excepted.
-        let shares = self.len > FEW && set.len() <= 2 * self.len;
+        let shares = self.len > FEW && set.entries_len() <= 2 * self.len;
         match self.overlay.base() {
             Some(base) if base.id() == set.id() => {}
             None if !shares => {}

@@ -51,6 +51,11 @@ impl Spellings {
             }
         }
         let respelled = |resource: &Resource| resource.respelled(|n| self.written.get(n).cloned());
+        for error in &mut response.errors {
+            if let Some(respelled) = respelled(error) {
+                *error = respelled;
+            }
+        }
         if response.resources.iter().any(|r| respelled(r).is_some()) {
             let resources = response.resources.iter();
             let resources = resources.map(|r| respelled(r).unwrap_or_else(|| r.clone()));

@@ -142,14 +142,14 @@ impl Subscription {
         self.matching == Matching::Identifiers
     }
 
-    /// The resources of a set that something which was named stands for.
+    /// What something which was named stands for in a set.
     pub(crate) fn resolve<'a>(
         &self,
         set: &'a ResourceSet,
         named: &'a str,
     ) -> impl Iterator<Item = &'a Resource> {
         let (by_name, by_identifier) = match self.matching {
-            Matching::Names => (set.get(named), None),
+            Matching::Names => (set.entry(named), None),
             Matching::Identifiers => (None, Some(set.identified_by(named))),
         };
         by_name
@@ -163,15 +163,20 @@ impl Subscription {
             return Selection::wildcard(set);
         }
         if self.is_wildcard() {
-            return Selection::of(set.iter().filter(|r| self.covers(r)).cloned());
+            return Selection::of(set.entries().filter(|r| self.covers(r)).cloned());
         }
-        Selection::of(self.names.iter().filter_map(|name| set.get(name)).cloned())
+        Selection::of(
+            self.names
+                .iter()
+                .filter_map(|name| set.entry(name))
+                .cloned(),
+        )
     }
 
     /// Whether everything in a set is wanted, and nothing of it is on demand. May say no where it is so.
     fn covers_all(&self, set: &ResourceSet) -> bool {
         let wanted = self.is_wildcard() || self.names.is_all_of(set);
-        wanted && set.wildcard_len() == set.len()
+        wanted && set.is_all_wildcard()
     }
 
     /// Reads the names of a state-of-the-world request: the complete new subscription (C-051).

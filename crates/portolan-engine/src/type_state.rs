@@ -60,7 +60,7 @@ impl TypeState {
 
     /// Whether the client has rejected something that it is still to have.
     pub(crate) fn is_rejected(&self, set: &ResourceSet) -> bool {
-        let wanted = |name: &Name| set.get(name).is_some_and(|r| self.subscription.covers(r));
+        let wanted = |name: &Name| set.entry(name).is_some_and(|r| self.subscription.covers(r));
         !self.suspects.is_empty() && self.suspects.names().iter().any(wanted)
     }
 

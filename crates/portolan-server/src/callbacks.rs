@@ -174,6 +174,12 @@ impl<'a> ResponseInfo<'a> {
         self.response.resources.len() + self.response.bodyless.len()
     }
 
+    /// Number of errors in it, each in the place of a resource (C-357).
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        self.response.errors.len()
+    }
+
     /// Number of resources that it says live on, without their bodies.
     #[must_use]
     pub fn heartbeats(&self) -> usize {

@@ -104,6 +104,11 @@ impl Transcript {
                 line.push_str(&format!(" {mark}{names}"));
             }
         }
+        if !response.errors.is_empty() {
+            let errors = response.errors.iter();
+            let errors = errors.filter_map(|e| Some(format!("{}: {}", e.name(), e.failure()?)));
+            line.push_str(&format!(" !{}", list(errors)));
+        }
         if !response.heartbeats.is_empty() {
             let names = response.heartbeats.iter();
             let names = names.map(|h| format!("{}~{:?}", h.name, h.ttl));

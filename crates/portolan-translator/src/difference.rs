@@ -36,7 +36,7 @@ fn difference(url: &TypeUrl, previous: Option<&Snapshot>, next: &Snapshot) -> Op
     let held = previous.and_then(|previous| Some((previous, previous.set(url)?)));
     let before = match held {
         Some((_, before)) if before.same_content(after) => return None,
-        None if after.is_empty() => return None,
+        None if after.entries_len() == 0 => return None,
         Some((_, before)) => Some((before.clone(), after.diff_from(before))),
         None => None,
     };
@@ -52,19 +52,33 @@ fn difference(url: &TypeUrl, previous: Option<&Snapshot>, next: &Snapshot) -> Op
 impl Difference {
     /// The resources that are new or have other content.
     pub(crate) fn upserts(&self) -> impl Iterator<Item = &Resource> {
+        self.entries().filter(|entry| entry.failure().is_none())
+    }
+
+    /// The names whose error is new or another.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = &Name> {
+        let failed = self.entries().filter(|entry| entry.failure().is_some());
+        failed.map(Resource::name)
+    }
+
+    /// The resources that are no longer there, by name. One in whose place there is an error is lost to whoever has it
+    /// through a wildcard, whatever the error.
+    pub(crate) fn lost(&self) -> Vec<&Name> {
+        let Some((before, diff)) = &self.before else {
+            return Vec::new();
+        };
+        let mut lost: Vec<_> = diff.removals().iter().chain(self.failed()).collect();
+        lost.retain(|name| before.contains(name));
+        lost.sort_unstable();
+        lost
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Resource> {
         let (all, some) = match &self.before {
             Some((_, diff)) => (None, diff.upserts()),
             None => (Some(&self.after), &[][..]),
         };
-        all.into_iter().flat_map(ResourceSet::iter).chain(some)
-    }
-
-    /// The names that are no longer there.
-    pub(crate) fn removals(&self) -> &[Name] {
-        match &self.before {
-            Some((_, diff)) => diff.removals(),
-            None => &[],
-        }
+        all.into_iter().flat_map(ResourceSet::entries).chain(some)
     }
 
     /// What to tell of it, with at most `most` names of each kind.
@@ -76,6 +90,7 @@ impl Difference {
             added: Names::default(),
             changed: Names::default(),
             removed: Names::default(),
+            failed: Names::default(),
         };
         match &self.before {
             None => {
@@ -89,10 +104,11 @@ impl Difference {
                         false => diff.added.count(name, most),
                     }
                 }
-                let removed = self.removals();
-                diff.removed = Names::of(removed.len(), removed.iter().take(most));
+                let lost = self.lost();
+                diff.removed = Names::of(lost.len(), lost.into_iter().take(most));
             }
         }
+        self.failed().for_each(|name| diff.failed.count(name, most));
         diff
     }
 }
@@ -106,6 +122,7 @@ pub struct TypeDiff {
     added: Names,
     changed: Names,
     removed: Names,
+    failed: Names,
 }
 
 impl TypeDiff {
@@ -139,10 +156,16 @@ impl TypeDiff {
         &self.changed
     }
 
-    /// The resources that are no longer there.
+    /// The resources that are no longer there, or have an error in their place.
     #[must_use]
     pub fn removed(&self) -> &Names {
         &self.removed
+    }
+
+    /// The names whose error is new or another.
+    #[must_use]
+    pub fn failed(&self) -> &Names {
+        &self.failed
     }
 }
 
@@ -153,6 +176,7 @@ impl fmt::Display for TypeDiff {
             ('+', &self.added),
             ('~', &self.changed),
             ('-', &self.removed),
+            ('!', &self.failed),
         ] {
             if names.total() > 0 {
                 write!(f, " {sign}{names}")?;

@@ -84,10 +84,11 @@ impl<'a, G> Proposal<'a, G> {
         self.differences.iter().flat_map(Difference::upserts)
     }
 
-    /// The resources that the group has and would lose, by type and name.
+    /// The resources that the group has and would lose, by type and name; those in whose place there would be an error
+    /// among them.
     pub fn removals(&self) -> impl Iterator<Item = (&TypeUrl, &Name)> {
         self.differences.iter().flat_map(|difference| {
-            let names = difference.removals().iter();
+            let names = difference.lost().into_iter();
             names.map(|name| (&difference.type_url, name))
         })
     }

@@ -52,8 +52,8 @@ impl MassDeletionGuard {
 
     fn loss(&self, difference: &Difference) -> Option<Loss> {
         let (before, _) = difference.before.as_ref()?;
-        let (held, removed) = (before.len(), difference.removals());
-        let lost = removed.len();
+        let (held, gone) = (before.len(), difference.lost());
+        let lost = gone.len();
         let is_emptied = lost > 0 && difference.after.is_empty();
         let emptied = is_emptied && self.never_empty.contains(&difference.type_url);
         let most = held >= self.floor
@@ -61,7 +61,7 @@ impl MassDeletionGuard {
         (emptied || most).then(|| Loss {
             type_url: difference.type_url.clone(),
             held,
-            lost: Names::of(lost, removed.iter().take(NAMES_SHOWN)),
+            lost: Names::of(lost, gone.into_iter().take(NAMES_SHOWN)),
         })
     }
 }
@@ -147,7 +147,7 @@ const NAMES_SHOWN: usize = 5;
 #[cfg(test)]
 mod tests {
     use portolan_core::well_known::{ENDPOINT, ROUTE};
-    use portolan_core::{Resource, Snapshot};
+    use portolan_core::{Resource, ResourceFailure, Snapshot};
 
     use super::*;
 
@@ -198,6 +198,25 @@ mod tests {
     fn small_sets_may_lose_half() {
         assert!(refusal(&snapshot(&CLUSTER, 0..9), &snapshot(&CLUSTER, 8..9)).is_none());
         assert!(refusal(&snapshot(&CLUSTER, 0..10), &snapshot(&CLUSTER, 8..9)).is_some());
+    }
+
+    #[test]
+    fn an_error_in_the_place_of_a_resource_is_a_loss_and_no_resource() {
+        let held = snapshot(&CLUSTER, 0..2);
+        let fail = |names: &[&str]| {
+            let mut builder = held.edit();
+            for name in names {
+                let failure = ResourceFailure::unavailable("no");
+                builder.fail(CLUSTER, *name, failure).unwrap();
+            }
+            builder.build()
+        };
+        let (half, all) = (fail(&["r000", "new"]), fail(&["r000", "r001"]));
+        assert!(refusal(&held, &half).is_none());
+        let refused = refusal(&held, &all).unwrap();
+        assert_eq!(refused.losses()[0].lost().total(), 2);
+        assert!(refusal(&all, &Snapshot::empty()).is_none());
+        assert!(refusal(&all, &held).is_none());
     }
 
     #[test]

@@ -8,9 +8,10 @@ use portolan::engine::{ErrorDetail, Request};
 use portolan::types::envoy::config::core::v3::Node;
 use portolan::types::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse, Resource,
+    ResourceError,
 };
 use portolan::types::google::rpc::Status;
-use portolan_testkit::conformance::{Answer, AnswerHeartbeat, AnswerResource};
+use portolan_testkit::conformance::{Answer, AnswerError, AnswerHeartbeat, AnswerResource};
 use prost::Message;
 
 /// What a resource of state of the world is in where it has a time to live.
@@ -83,6 +84,7 @@ pub(crate) fn of_sotw(response: DiscoveryResponse) -> Answer {
             (None, None) => answer.bodyless.push(wrapped.name.into()),
         }
     }
+    answer.errors = errors(response.resource_errors);
     answer
 }
 
@@ -111,7 +113,17 @@ pub(crate) fn of_delta(response: DeltaDiscoveryResponse) -> Answer {
     }
     let removed = response.removed_resources.iter();
     answer.removed = removed.map(|name| Name::verbatim(name)).collect();
+    answer.errors = errors(response.resource_errors);
     answer
+}
+
+fn errors(errors: Vec<ResourceError>) -> Vec<AnswerError> {
+    let error = |error: ResourceError| {
+        let name = error.resource_name.expect("an error names a resource").name;
+        let detail = error.error_detail.expect("an error says what it is");
+        AnswerError::new(Name::verbatim(&name), detail.code, detail.message)
+    };
+    errors.into_iter().map(error).collect()
 }
 
 fn status(error: ErrorDetail) -> Status {

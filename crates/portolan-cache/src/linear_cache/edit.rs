@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use portolan_core::{Name, Resource, ResourceBuilder, ResourceError, ResourceSet, TypeUrl};
+use portolan_core::{
+    Name, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet, TypeUrl,
+};
 
 /// Changes to the resources of a [`LinearCache`](super::LinearCache), published together; see
 /// [`LinearCacheWriter::batch`](super::LinearCacheWriter::batch). Of several to one name the last counts.
@@ -30,7 +32,25 @@ impl LinearEdit {
         Ok(self)
     }
 
-    /// Takes a resource out. A name that is not there is no error.
+    /// Says of a name that its resource cannot be had, and why, in place of what there is of that name. See
+    /// [`SnapshotBuilder::fail`](portolan_core::SnapshotBuilder::fail).
+    ///
+    /// # Errors
+    /// As [`Resource::failed`]. The edit is then as it was before the call.
+    pub fn fail(
+        &mut self,
+        name: impl Into<Name>,
+        failure: ResourceFailure,
+    ) -> Result<&mut Self, ResourceError> {
+        let failed = Resource::failed(self.type_url.clone(), name, failure)?;
+        let held = self.held.entry(failed.name());
+        let same = held.filter(|held| held.same_content(&failed)).cloned();
+        let change = same.unwrap_or(failed);
+        self.changes.insert(change.name().clone(), Some(change));
+        Ok(self)
+    }
+
+    /// Takes out what there is of a name. A name that is not there is no error.
     pub fn remove(&mut self, name: impl Into<Name>) -> &mut Self {
         self.changes.insert(name.into(), None);
         self

@@ -2,7 +2,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use portolan_core::{
-    Name, Published, Resource, ResourceBuilder, ResourceError, ResourceSet, TypeUrl, Version,
+    Name, Published, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet,
+    TypeUrl, Version,
 };
 
 use super::edit::LinearEdit;
@@ -35,7 +36,19 @@ impl LinearCacheWriter {
         self.batch(|edit| edit.upsert(resource).map(drop))
     }
 
-    /// Takes a resource out and publishes that. A name that is not there is no error and no news; while nothing is
+    /// Says of a name that its resource cannot be had, and why, and publishes that. See [`LinearEdit::fail`].
+    ///
+    /// # Errors
+    /// As [`Resource::failed`]; nothing is published then.
+    pub fn fail(
+        &self,
+        name: impl Into<Name>,
+        failure: ResourceFailure,
+    ) -> Result<Published, ResourceError> {
+        self.batch(|edit| edit.fail(name, failure).map(drop))
+    }
+
+    /// Takes out what there is of a name and publishes that. A name that is not there is no error and no news; while nothing is
     /// published, no name is there.
     pub fn remove(&self, name: impl Into<Name>) -> Published {
         let mut edit = self.store.edit();

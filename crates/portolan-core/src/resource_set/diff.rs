@@ -18,6 +18,7 @@ pub struct Diff {
     removals: Box<[Name]>,
     retimed: Box<[Resource]>,
     on_demand: bool,
+    failed: bool,
     timed: bool,
     lens: EncodedLen,
     sotw: OnceLock<Arc<[Bytes]>>,
@@ -42,7 +43,7 @@ impl Diff {
     pub(super) fn made_by(changes: &Changes, old: &ResourceSet) -> Self {
         let (mut upserts, mut removals, mut retimed) = (Vec::new(), Vec::new(), Vec::new());
         for (name, new) in changes {
-            match (old.get(name), new) {
+            match (old.entry(name), new) {
                 (Some(old), Some(new)) if old.same_content(new) => {
                     retimed.extend((old.ttl() != new.ttl()).then(|| new.clone()));
                 }
@@ -59,11 +60,15 @@ impl Diff {
         removals: Vec<Name>,
         retimed: Vec<Resource>,
     ) -> Self {
-        let was_on_demand = |name: &Name| old.get(name).is_some_and(Resource::on_demand);
-        let on_demand = upserts
-            .iter()
-            .any(|r| r.on_demand() || was_on_demand(r.name()))
-            || removals.iter().any(was_on_demand);
+        let was = |name: &Name| old.entry(name);
+        let former = || {
+            let replaced = upserts.iter().map(Resource::name);
+            replaced.chain(&removals).filter_map(was)
+        };
+        let on_demand = upserts.iter().chain(former()).any(Resource::on_demand);
+        // No wildcard covers an error.
+        let is_failed = |r: &Resource| r.failure().is_some();
+        let failed = on_demand && upserts.iter().chain(former()).any(is_failed);
         let timed = upserts.iter().any(|r| r.ttl().is_some());
         Self {
             lens: EncodedLen::of(upserts.iter()),
@@ -71,19 +76,20 @@ impl Diff {
             removals: removals.into_boxed_slice(),
             retimed: retimed.into_boxed_slice(),
             on_demand,
+            failed,
             timed,
             sotw: OnceLock::new(),
             delta: OnceLock::new(),
         }
     }
 
-    /// Resources that are new or have other content, sorted by name.
+    /// Resources and errors that are new or have other content, sorted by name.
     #[must_use]
     pub fn upserts(&self) -> &[Resource] {
         &self.upserts
     }
 
-    /// Names that are no longer there, sorted.
+    /// Names of which there is neither any more, sorted.
     #[must_use]
     pub fn removals(&self) -> &[Name] {
         &self.removals
@@ -113,6 +119,12 @@ impl Diff {
     #[must_use]
     pub fn touches_on_demand(&self) -> bool {
         self.on_demand
+    }
+
+    /// Whether an error began, changed or ended.
+    #[must_use]
+    pub fn touches_failed(&self) -> bool {
+        self.failed
     }
 
     /// Whether something that was added or changed has a time to live.

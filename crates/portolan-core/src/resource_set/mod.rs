@@ -39,6 +39,10 @@ impl ValueId {
 /// that a change touched, so comparing two generations is comparing pointers, and each chunk is encoded once for all
 /// streams and generations that hold it. Cloning is cheap.
 ///
+/// An entry of a set need not be a resource: an [error](Resource::failed) may stand in the place of one.
+/// [`get`](Self::get), [`iter`](Self::iter) and [`len`](Self::len) speak of resources alone, [`entry`](Self::entry) and
+/// [`entries`](Self::entries) of both.
+///
 /// ```
 /// use portolan_core::{Resource, ResourceSet, well_known::CLUSTER};
 ///
@@ -69,7 +73,10 @@ struct Inner {
 /// What a set says of all its resources without looking at them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
+    /// Of all entries.
     len: usize,
+    failed: usize,
+    /// Entries that no wildcard covers, those of errors included.
     on_demand: usize,
     timed: usize,
     sum: u128,
@@ -78,6 +85,7 @@ struct Totals {
 impl Totals {
     fn put_in(&mut self, resource: &Resource) {
         self.len += 1;
+        self.failed += usize::from(resource.failure().is_some());
         self.on_demand += usize::from(resource.on_demand());
         self.timed += usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_add(resource.element());
@@ -85,6 +93,7 @@ impl Totals {
 
     fn take_out(&mut self, resource: &Resource) {
         self.len -= 1;
+        self.failed -= usize::from(resource.failure().is_some());
         self.on_demand -= usize::from(resource.on_demand());
         self.timed -= usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_sub(resource.element());
@@ -120,14 +129,14 @@ impl ResourceSet {
         self.0.id
     }
 
-    /// Version of the content, equal for equal content whatever its history: the sum of a hash of each resource,
-    /// with their number.
+    /// Version of the content, equal for equal content whatever its history: the sum of a hash of each entry, with their
+    /// number.
     #[must_use]
     pub fn version(&self) -> &Version {
         &self.0.version
     }
 
-    /// Whether both hold the same resources in the same versions.
+    /// Whether both hold the same resources in the same versions, and the same errors.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.0.id == other.0.id || self.0.version == other.0.version
@@ -136,19 +145,31 @@ impl ResourceSet {
     /// Number of resources.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.totals.len
+        self.0.totals.len - self.0.totals.failed
     }
 
     /// Whether there are no resources.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.totals.len == 0
+        self.len() == 0
+    }
+
+    /// Number of resources and errors.
+    #[must_use]
+    pub fn entries_len(&self) -> usize {
+        self.0.totals.len
     }
 
     /// Number of resources that a wildcard covers: all that are not on demand.
     #[must_use]
     pub fn wildcard_len(&self) -> usize {
         self.0.totals.len - self.0.totals.on_demand
+    }
+
+    /// Whether a wildcard covers every entry.
+    #[must_use]
+    pub fn is_all_wildcard(&self) -> bool {
+        self.0.totals.on_demand == 0
     }
 
     /// Whether any resource has a [time to live](Resource::ttl).
@@ -160,6 +181,12 @@ impl ResourceSet {
     /// The resource of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Resource> {
+        self.entry(name).filter(|r| r.failure().is_none())
+    }
+
+    /// What there is to say of that name: the resource, or the error in its place.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<&Resource> {
         self.chunk_of(name)?.get(name)
     }
 
@@ -169,7 +196,7 @@ impl ResourceSet {
         self.get(name).is_some()
     }
 
-    /// The resources that an identifier stands for: the one of that name, those that have it for an
+    /// What an identifier stands for: the resource or the error of that name, the resources that have it for an
     /// [alias](Resource::aliases), and if it is a [glob](Name::glob) its members. One may be among them twice.
     ///
     /// Costs O(what it stands for); of a glob, O(what its directory has at any depth and with any parameters).
@@ -178,7 +205,7 @@ impl ResourceSet {
         let owners = aliases.flat_map(move |aliases| aliases.owners(identifier));
         let aliased = owners.filter_map(|owner| self.get(owner));
         let members = self.members_of(identifier);
-        self.get(identifier)
+        self.entry(identifier)
             .into_iter()
             .chain(aliased)
             .chain(members)
@@ -209,6 +236,11 @@ impl ResourceSet {
 
     /// All resources, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Resource> + Clone {
+        self.entries().filter(|r| r.failure().is_none())
+    }
+
+    /// All resources and errors, sorted by name.
+    pub fn entries(&self) -> impl Iterator<Item = &Resource> + Clone {
         self.0.chunks.iter().flat_map(|c| c.resources())
     }
 
@@ -250,7 +282,7 @@ impl Default for ResourceSet {
 
 impl fmt::Debug for ResourceSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter()).finish()
+        f.debug_set().entries(self.entries()).finish()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{EntryForm, Resource};
 /// more than copying.
 const MIN_PART: usize = 16 * 1024;
 
-/// What a response carries: resources picked out of a set, in a form that shares encoded bytes wherever streams send
+/// What a response carries: resources, and errors in place of some, picked out of a set, in a form that shares encoded bytes wherever streams send
 /// the same.
 #[derive(Clone, Debug)]
 pub struct Selection(Picked);
@@ -88,6 +88,22 @@ impl Selection {
             Picked::Diff(diff) => diff.is_timed(),
             Picked::Some(resources) => resources.iter().any(|r| r.ttl().is_some()),
         }
+    }
+
+    /// Takes the errors out of the selection.
+    pub fn take_failed(&mut self) -> Vec<Resource> {
+        let is_failed = |r: &Resource| r.failure().is_some();
+        let may_fail = match &self.0 {
+            Picked::Chunks(..) => false,
+            Picked::Diff(diff) => diff.touches_failed(),
+            Picked::Some(resources) => resources.iter().any(is_failed),
+        };
+        if !may_fail {
+            return Vec::new();
+        }
+        let (failed, resources): (Vec<_>, Vec<_>) = self.iter().cloned().partition(is_failed);
+        *self = Self::of(resources);
+        failed
     }
 
     /// The selected resource of that name.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::well_known::CLUSTER;
-use crate::{EntryForm, NoReferences, ResourceError};
+use crate::{EntryForm, NoReferences, ResourceError, ResourceFailure};
 
 fn resource(name: &str, body: u8) -> Resource {
     Resource::builder(CLUSTER, name, vec![body; 3])
@@ -47,6 +47,48 @@ fn apply(set: &ResourceSet, model: &mut Model, edits: &[(u16, Option<u8>)]) -> R
         }
     }
     edit.finish()
+}
+
+fn failed(name: &str, text: &str) -> Resource {
+    Resource::failed(CLUSTER, name, ResourceFailure::unavailable(text)).unwrap()
+}
+
+#[test]
+fn errors_are_entries_and_no_resources() {
+    let before = ResourceSet::new([resource("a", 1), failed("b", "1"), failed("c", "1")]).unwrap();
+    assert_eq!((before.len(), before.entries_len()), (1, 3));
+    assert_eq!(
+        (before.wildcard_len(), before.is_all_wildcard()),
+        (1, false)
+    );
+    assert!(before.get("b").is_none() && !before.contains("b") && before.entry("b").is_some());
+    assert_eq!(before.iter().count(), 1);
+    let only = ResourceSet::new([failed("b", "1")]).unwrap();
+    assert!(only.is_empty() && !only.same_content(&ResourceSet::empty()));
+
+    let mut edit = before.edit();
+    edit.upsert(failed("a", "1"))
+        .upsert(resource("b", 1))
+        .remove("c");
+    let after = edit.finish();
+    assert_eq!((after.len(), after.entries_len()), (1, 2));
+    for diff in [
+        after.diff_from(&before),
+        Arc::new(Diff::between(&before, &after)),
+    ] {
+        let upserts: Vec<_> = diff.upserts().iter().map(|r| r.name().as_str()).collect();
+        assert_eq!(upserts, ["a", "b"]);
+        assert_eq!(diff.removals(), ["c".into()]);
+        assert!(diff.touches_failed());
+        let mut selection = Selection::upserts(&diff);
+        let taken = selection.take_failed();
+        assert_eq!((taken.len(), selection.len()), (1, 1));
+        assert!(taken[0].same_content(after.entry("a").unwrap()));
+    }
+    let mut again = after.edit();
+    again.upsert(failed("a", "1"));
+    let again = again.finish();
+    assert!(again.same_content(&after) && again.diff_from(&after).is_empty());
 }
 
 proptest! {

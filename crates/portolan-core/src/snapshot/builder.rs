@@ -4,7 +4,8 @@ use std::sync::Arc;
 use super::{Inner, Snapshot, TypeEntry};
 use crate::resource_set::Changes;
 use crate::{
-    Name, Resource, ResourceBuilder, ResourceError, ResourceSet, TypeUrl, ValueId, Version,
+    Name, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet, TypeUrl, ValueId,
+    Version,
 };
 
 /// A [`Snapshot`] under construction.
@@ -26,10 +27,10 @@ struct Draft {
 }
 
 impl Draft {
-    fn get(&self, name: &str) -> Option<&Resource> {
+    fn entry(&self, name: &str) -> Option<&Resource> {
         match self.changes.get(name) {
             Some(change) => change.as_ref(),
-            None => self.kept.get(name),
+            None => self.kept.entry(name),
         }
     }
 
@@ -39,13 +40,14 @@ impl Draft {
             .keys()
             .filter(|name| self.kept.contains(name))
             .count();
-        let after = self.changes.values().flatten().count();
+        let after = self.changes.values().flatten();
+        let after = after.filter(|r| r.failure().is_none()).count();
         self.kept.len() - before + after
     }
 
     /// The finished set. One that started empty shares with `previous` whatever is equal.
     fn finish(self, previous: &ResourceSet) -> ResourceSet {
-        if !self.kept.is_empty() {
+        if self.kept.entries_len() > 0 {
             return self.kept.apply(self.changes);
         }
         let resources = self.changes.into_iter();
@@ -120,7 +122,27 @@ impl SnapshotBuilder {
         Ok(self)
     }
 
-    /// Takes a resource out. A name that is not there is no error.
+    /// Says of a name that its resource cannot be had, and why, in place of what there is of that name. Clients that
+    /// name it are told; a wildcard leaves it out, so to let clients keep what they have through one, leave the last good
+    /// resource in. See [`ResourceFailure`].
+    ///
+    /// # Errors
+    /// As [`Resource::failed`].
+    pub fn fail(
+        &mut self,
+        type_url: impl Into<TypeUrl>,
+        name: impl Into<Name>,
+        failure: ResourceFailure,
+    ) -> Result<&mut Self, ResourceError> {
+        let failed = Resource::failed(type_url, name, failure)?;
+        let previous = self.previous.as_ref();
+        let held = previous.and_then(|p| p.set(failed.type_url())?.entry(failed.name()));
+        let same = held.filter(|held| held.same_content(&failed)).cloned();
+        self.put(same.unwrap_or(failed));
+        Ok(self)
+    }
+
+    /// Takes out what there is of a name. A name that is not there is no error.
     pub fn remove(&mut self, type_url: &TypeUrl, name: &str) -> &mut Self {
         if let Some(draft) = self.types.get_mut(type_url) {
             draft.changes.insert(Name::from(name), None);
@@ -145,7 +167,14 @@ impl SnapshotBuilder {
     /// The resource of that name as it stands now.
     #[must_use]
     pub fn get(&self, type_url: &TypeUrl, name: &str) -> Option<&Resource> {
-        self.types.get(type_url)?.get(name)
+        let entry = self.types.get(type_url)?.entry(name);
+        entry.filter(|r| r.failure().is_none())
+    }
+
+    /// Why there is no resource of that name as it stands now, where that was said.
+    #[must_use]
+    pub fn failure(&self, type_url: &TypeUrl, name: &str) -> Option<&ResourceFailure> {
+        self.types.get(type_url)?.entry(name)?.failure()
     }
 
     /// Number of resources of all types.
@@ -194,7 +223,7 @@ impl SnapshotBuilder {
     }
 
     fn check_new(&self, type_url: &TypeUrl, name: &Name) -> Result<(), ResourceError> {
-        match self.get(type_url, name) {
+        match self.types.get(type_url).and_then(|t| t.entry(name)) {
             Some(_) => Err(ResourceError::Duplicate {
                 type_url: type_url.clone(),
                 name: name.clone(),
@@ -214,6 +243,7 @@ impl SnapshotBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Lookup;
     use crate::well_known::{CLUSTER, ENDPOINT, LISTENER};
 
     fn cluster(name: &str, body: &'static [u8]) -> ResourceBuilder {
@@ -255,6 +285,32 @@ mod tests {
         let error = builder.insert(cluster("a", b"2")).unwrap_err();
         assert!(error.to_string().contains("\"a\""), "{error}");
         assert_eq!(builder.get(&CLUSTER, "a").unwrap().body(), &b"1"[..]);
+    }
+
+    #[test]
+    fn an_error_stands_in_the_place_of_a_resource() {
+        let gone = || ResourceFailure::unavailable("gone");
+        let mut builder = Snapshot::builder();
+        builder.insert(cluster("a", b"1")).unwrap();
+        builder.fail(CLUSTER, "a", gone()).unwrap();
+        assert!(builder.get(&CLUSTER, "a").is_none() && builder.is_empty());
+        assert_eq!(builder.failure(&CLUSTER, "a"), Some(&gone()));
+        assert!(builder.insert(cluster("a", b"1")).is_err());
+        assert!(builder.fail(CLUSTER, "", gone()).is_err());
+        let first = builder.build();
+        assert!(matches!(first.lookup(&CLUSTER, "a"), Lookup::Error(f) if *f == gone()));
+        assert!(first.is_empty() && !first.same_content(&Snapshot::empty()));
+
+        let mut again = Snapshot::builder_from(&first);
+        again.fail(CLUSTER, "a", gone()).unwrap();
+        let id = |snapshot: &Snapshot| snapshot.set(&CLUSTER).unwrap().id();
+        assert_eq!(id(&again.build()), id(&first));
+        let mut edit = first.edit();
+        edit.upsert(cluster("a", b"1")).unwrap();
+        assert!(edit.build().lookup(&CLUSTER, "a").present().is_some());
+        let mut edit = first.edit();
+        edit.remove(&CLUSTER, "a");
+        assert!(edit.build().same_content(&Snapshot::empty()));
     }
 
     #[test]

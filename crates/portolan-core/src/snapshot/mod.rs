@@ -98,10 +98,13 @@ impl Snapshot {
     /// What the snapshot says of one name.
     #[must_use]
     pub fn lookup(&self, type_url: &TypeUrl, name: &str) -> Lookup<'_> {
-        match self.set(type_url).map(|set| set.get(name)) {
-            Some(Some(resource)) => Lookup::Present(resource),
-            Some(None) => Lookup::Absent,
-            None => Lookup::Pending,
+        let Some(set) = self.set(type_url) else {
+            return Lookup::Pending;
+        };
+        match set.entry(name).map(|entry| (entry, entry.failure())) {
+            Some((_, Some(failure))) => Lookup::Error(failure),
+            Some((resource, None)) => Lookup::Present(resource),
+            None => Lookup::Absent,
         }
     }
 
@@ -117,7 +120,7 @@ impl Snapshot {
         }
     }
 
-    /// The types that hold resources or a label, with their sets, ordered by URL.
+    /// The types that hold resources, errors or a label, with their sets, ordered by URL.
     pub fn sets(&self) -> impl Iterator<Item = (&TypeUrl, &ResourceSet)> {
         self.0.types.iter().map(|entry| (&entry.url, &entry.set))
     }
@@ -134,7 +137,7 @@ impl Snapshot {
         self.len() == 0
     }
 
-    /// Whether both hold the same resources in the same versions and speak for the same types. Labels do not count.
+    /// Whether both hold the same resources in the same versions and the same errors, and speak for the same types. Labels do not count.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         let same_in = |a: &Self, b: &Self| {

@@ -107,6 +107,10 @@ impl Changes {
 }
 
 fn covers_all(subscription: &Subscription, diff: &Diff) -> bool {
+    if diff.touches_failed() {
+        // Whether one that ends is told depends on what was told.
+        return false;
+    }
     if subscription.is_wildcard() && !diff.touches_on_demand() {
         return true;
     }
@@ -157,7 +161,7 @@ impl<'a> Own<'a> {
 
     fn compare(&mut self, name: &Name) {
         let (known, subscription) = (&self.state.known, &self.state.subscription);
-        match self.set.get(name).filter(|r| subscription.covers(r)) {
+        match self.set.entry(name).filter(|r| subscription.covers(r)) {
             Some(resource) => {
                 if !known.holds(resource, subscription) {
                     self.upserts.push(resource.clone());

@@ -1,7 +1,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use portolan_core::{ResourceSet, Selection};
+use portolan_core::{Name, ResourceSet, Selection};
 
 use super::{Answer, Changes, Circumstances, Outcome};
 use crate::Reason;
@@ -68,12 +68,14 @@ fn touched(state: &TypeState, changes: &Changes) -> Touched {
 }
 
 /// A wildcard is owed an answer though there is nothing; so are names on a new stream, if the client has something of
-/// the type, which would be deleted by leaving it out (C-126). Other names are owed one only where one of them exists.
+/// the type, which would be deleted by leaving it out (C-126). Other names are owed one only where one of them exists, or
+/// cannot be had (C-368).
 fn is_owed(state: &TypeState, set: &ResourceSet) -> bool {
     let (owed, names) = (&state.owed, state.subscription.names());
+    let is_told = |name: &Name| set.entry(name).is_some();
     let mut asked = owed.names.iter().filter(|(_, why)| **why == Why::Asked);
     owed.wildcard
         || (owed.all_names && owed.even_nothing && !names.is_empty())
-        || (owed.all_names && names.iter().any(|name| set.contains(name)))
-        || asked.any(|(name, _)| set.contains(name))
+        || (owed.all_names && names.iter().any(is_told))
+        || asked.any(|(name, _)| is_told(name))
 }

@@ -1,6 +1,7 @@
 //! Puts a response together: what is owed, what changed, and how the type and the variant want it said.
 
 mod changes;
+mod failed;
 mod full_state;
 mod partial;
 mod split;
@@ -30,6 +31,7 @@ pub(crate) struct Circumstances<'a> {
 /// What to say of one type.
 #[derive(Debug)]
 pub(crate) struct Answer {
+    /// Resources, and the errors that stand in the place of some.
     pub(crate) resources: Selection,
     pub(crate) bodyless: Vec<Name>,
     pub(crate) removed: Vec<Name>,
@@ -80,8 +82,15 @@ impl Outcome {
 /// Says what there is to say of one type now.
 pub(crate) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<'_>) -> Outcome {
     if state.is_full_state(now.variant) {
-        full_state::compose(state, set, now)
-    } else {
-        partial::compose(state, set, now)
+        return full_state::compose(state, set, now);
     }
+    let mut outcome = partial::compose(state, set, now);
+    if let Some(answer) = outcome
+        .answer
+        .as_mut()
+        .filter(|_| now.variant == Variant::Delta)
+    {
+        failed::tell_missing(answer, state);
+    }
+    outcome
 }

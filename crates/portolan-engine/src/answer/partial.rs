@@ -59,7 +59,7 @@ fn owes_exactly(state: &TypeState, set: &ResourceSet) -> bool {
     let subscription = &state.subscription;
     let all = match subscription.is_wildcard() {
         true => state.owed.wildcard && subscription.names().is_empty(),
-        false => subscription.names().is_all_of(set) && set.wildcard_len() == set.len(),
+        false => subscription.names().is_all_of(set) && set.is_all_wildcard(),
     };
     all && state.owed.all_names
         && state.owed.names.is_empty()
@@ -178,17 +178,20 @@ impl<'a> Draft<'a> {
         if owed.all_names {
             for name in state.subscription.names().iter() {
                 // What a reconnecting client lacks is among the changes.
-                if self.put_all(name, !owed.unless_claimed) == 0 {
+                if self.put_all(name, |_| !owed.unless_claimed) == 0 {
                     self.missing(name);
                 }
             }
         }
         for (name, why) in &owed.names {
             match why {
-                Why::Asked | Why::Reanswer => {
-                    if self.put_all(name, true) == 0 && *why == Why::Asked {
+                Why::Asked => {
+                    if self.put_all(name, |_| true) == 0 {
                         self.missing(name);
                     }
+                }
+                Why::Reanswer => {
+                    self.put_all(name, |entry| entry.failure().is_none());
                 }
                 Why::GivenUp => self.given_up(name),
             }
@@ -198,16 +201,17 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Puts in all that something which was named stands for, unless it `comes` otherwise; gives their number.
-    fn put_all(&mut self, named: &'a str, comes: bool) -> usize {
+    /// Puts in what something which was named stands for, as far as it `comes` by this; gives the number of all of it.
+    fn put_all(&mut self, named: &'a str, comes: impl Fn(&Resource) -> bool) -> usize {
         let (state, set) = (self.state, self.set);
-        let resources = state.subscription.resolve(set, named);
-        let put = |resource| {
-            if comes {
-                self.put(resource)
+        let mut count = 0;
+        for entry in state.subscription.resolve(set, named) {
+            count += 1;
+            if comes(entry) {
+                self.put(entry);
             }
-        };
-        resources.map(put).count()
+        }
+        count
     }
 
     /// What was given up is sent again where it is still wanted, under a wildcard or by another identifier. Under a
@@ -268,7 +272,7 @@ impl<'a> Draft<'a> {
     fn changes(&mut self, changes: &Changes) {
         let (state, set) = (self.state, self.set);
         for resource in changes.upserts() {
-            if let Some(resource) = set.get(resource.name()) {
+            if let Some(resource) = set.entry(resource.name()) {
                 self.put(resource);
             }
         }
@@ -281,7 +285,7 @@ impl<'a> Draft<'a> {
     fn mates(&mut self, mates: &BTreeSet<Name>) {
         let (state, set) = (self.state, self.set);
         for name in mates {
-            match set.get(name).filter(|r| state.subscription.covers(r)) {
+            match set.entry(name).filter(|r| state.subscription.covers(r)) {
                 Some(resource) => self.put(resource),
                 None if !state.subscription.covers_name(name) => {}
                 None if tells_removals(state, self.now) => self.remove(name),

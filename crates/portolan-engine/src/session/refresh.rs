@@ -41,7 +41,7 @@ pub(super) fn note_untold(
             && state.known.holds(resource, &state.subscription)
     };
     let patched = state.known.patched_names();
-    let patched = patched.filter_map(|name| set.get(name));
+    let patched = patched.filter_map(|name| set.entry(name));
     let patched: Vec<_> = patched.filter(untold).cloned().collect();
     let diff = state.known.has_base().then(|| state.known.diff_to(set));
     let retimed = diff.iter().flat_map(|diff| diff.retimed());
@@ -136,7 +136,7 @@ enum Fate<'a> {
 }
 
 fn fate<'a>(state: &TypeState, set: &'a ResourceSet, name: &Name, life: &Life) -> Fate<'a> {
-    let wanted = set.get(name).filter(|r| state.subscription.covers(r));
+    let wanted = set.entry(name).filter(|r| state.subscription.covers(r));
     match wanted.filter(|_| !state.suspects.contains(name)) {
         None => Fate::Ended,
         Some(resource) if *resource.version() != life.version => Fate::Changes,
@@ -215,6 +215,7 @@ fn send(
         version,
         nonce,
         resources: Selection::of(refresh.full),
+        errors: Vec::new(),
         heartbeats,
         timed: true,
         bodyless: Vec::new(),

@@ -192,8 +192,9 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     }
     let answer = outcome.answer?;
     if !outcome.complete {
-        answer.resources.iter().for_each(|r| state.known.sent(r));
+        // What is said to be gone together with the reason is known by that.
         answer.removed.iter().for_each(|n| state.known.removed(n));
+        answer.resources.iter().for_each(|r| state.known.sent(r));
     }
     let max = max_payload(session, at);
     let mut parts = match session.types[at].is_full_state(session.variant) {
@@ -286,12 +287,15 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         });
     }
     owe_children(session, at, &answer.fresh, nonce);
+    let mut resources = answer.resources;
+    let errors = resources.take_failed();
     let mut response = Response {
         variant: session.variant,
         type_url,
         version,
         nonce,
-        resources: answer.resources,
+        resources,
+        errors,
         heartbeats: Vec::new(),
         timed: rendering.timed,
         bodyless: answer.bodyless,

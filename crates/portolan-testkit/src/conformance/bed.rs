@@ -76,6 +76,32 @@ pub struct Answer {
     pub bodyless: Vec<Name>,
     /// `removed_resources`
     pub removed: Vec<Name>,
+    /// `resource_errors`
+    pub errors: Vec<AnswerError>,
+}
+
+/// An error of an [`Answer`], in the place of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AnswerError {
+    /// The name of the resource.
+    pub name: Name,
+    /// The gRPC code.
+    pub code: i32,
+    /// The text.
+    pub message: String,
+}
+
+impl AnswerError {
+    /// An error.
+    #[must_use]
+    pub fn new(name: impl Into<Name>, code: i32, message: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            code,
+            message: message.into(),
+        }
+    }
 }
 
 /// A resource of an [`Answer`].
@@ -172,6 +198,7 @@ impl Answer {
             heartbeats: Vec::new(),
             bodyless: Vec::new(),
             removed: Vec::new(),
+            errors: Vec::new(),
         }
     }
 }
@@ -204,6 +231,12 @@ impl From<&Response> for Answer {
         answer.heartbeats = heartbeats.collect();
         answer.bodyless.clone_from(&response.bodyless);
         answer.removed.clone_from(&response.removed);
+        let errors = response.errors.iter().filter_map(|entry| {
+            let (name, failure) = (entry.name().clone(), entry.failure()?);
+            let code = i32::from(failure.code().number());
+            Some(AnswerError::new(name, code, failure.message()))
+        });
+        answer.errors = errors.collect();
         answer
     }
 }

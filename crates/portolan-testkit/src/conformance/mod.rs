@@ -35,6 +35,7 @@
 //! |---|---|
 //! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it, `ttl=2s` how long it lives, and `alias=b` what else it is found by |
 //! | `remove EDS a` | takes one out |
+//! | `fail EDS not_found a b` | puts errors in the place of resources; `not_found:text` says why |
 //! | `label CDS v9` | gives a type a label |
 //! | `publish` | publishes what the lines before say; without it the next line that is none of these does. By itself, an empty publication or the same again |
 //! | `unpublish` | takes the publication back |
@@ -44,6 +45,7 @@
 //! | `< EDS v1 n1 [a@2]` | state of the world: this comes. Another `v` is another version, however it is marked, and `"v9"` is that text |
 //! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, which have the versions that were published, removed names, names without a body; a version as well |
 //! | `< EDS v1 n2 [a@2~2s] ~[b~4s]` | resources with their times to live, and heartbeats, of which each has the version that it must have |
+//! | `< EDS v1 n1 [a] ![b:not_found]` | errors, in either variant; with a text `![b:not_found:text]` |
 //! | `quiet` | nothing comes |
 //! | `wait 5s` | nothing has come, and time passes; behind a network each line takes some milliseconds more |
 //! | `hold`, `release` | the client ceases to read, reads again |
@@ -70,7 +72,7 @@ use std::sync::Arc;
 use portolan_core::{Node, Snapshot, Source, TypeUrl};
 use portolan_engine::Variant;
 
-pub use self::bed::{Answer, AnswerHeartbeat, AnswerResource, Bed, Plan};
+pub use self::bed::{Answer, AnswerError, AnswerHeartbeat, AnswerResource, Bed, Plan};
 pub use self::case::{Case, CaseError};
 use self::case::{Only, Script};
 use self::play::Player;
@@ -81,7 +83,7 @@ use crate::{Setup, Shelf};
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 21] = [
+const GROUPS: [(&str, &str); 22] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -101,6 +103,7 @@ const GROUPS: [(&str, &str); 21] = [
     ("TP1", include_str!("cases/tp1_globs.txt")),
     ("TTL", include_str!("cases/ttl.txt")),
     ("TTL", include_str!("cases/ttl_refresh.txt")),
+    ("TP3", include_str!("cases/tp3.txt")),
     ("DUP", include_str!("cases/dup.txt")),
     ("SIZE", include_str!("cases/size.txt")),
 ];

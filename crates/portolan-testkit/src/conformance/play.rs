@@ -4,10 +4,10 @@ use std::time::Duration;
 use portolan_core::{Resource, ResourceBuilder, Snapshot, TypeUrl};
 use portolan_engine::Event;
 
-use super::bed::{Answer, AnswerHeartbeat, AnswerResource, Bed};
+use super::bed::{Answer, AnswerError, AnswerHeartbeat, AnswerResource, Bed};
 use super::case::Script;
 use super::memory::{StreamMemory, Versions};
-use super::step::{Edit, Expected, Step, Told};
+use super::step::{CODES, Edit, Expected, Step, Told};
 use crate::fixture::Body;
 
 /// Plays a script against a bed.
@@ -131,10 +131,18 @@ impl<'a> Player<'a> {
                 }
                 Edit::Remove(type_url, names) => {
                     for name in names {
-                        if builder.get(&type_url, &name).is_none() {
+                        let is_there = builder.get(&type_url, &name).is_some()
+                            || builder.failure(&type_url, &name).is_some();
+                        if !is_there {
                             return Err(format!("there is no {name:?} to remove"));
                         }
                         builder.remove(&type_url, &name);
+                    }
+                }
+                Edit::Fail(type_url, failure, names) => {
+                    for name in names {
+                        let fail = builder.fail(type_url.clone(), name, failure.clone());
+                        fail.map_err(|error| error.to_string())?;
                     }
                 }
                 Edit::Label(type_url, label) => {
@@ -153,8 +161,12 @@ impl<'a> Player<'a> {
         self.quiet()?;
         let snapshot = self.published.as_ref().map(|published| {
             let mut builder = Snapshot::builder();
-            for resource in published.sets().flat_map(|(_, set)| set.iter()) {
-                let put = builder.insert(rebuilt(resource));
+            for entry in published.sets().flat_map(|(_, set)| set.entries()) {
+                let (url, name) = (entry.type_url().clone(), entry.name().clone());
+                let put = match entry.failure() {
+                    Some(failure) => builder.fail(url, name, failure.clone()),
+                    None => builder.insert(rebuilt(entry)),
+                };
                 put.expect("a copy of what was published can be published");
             }
             builder.build()
@@ -197,7 +209,14 @@ impl<'a> Player<'a> {
         let mut removed: Vec<_> = answer.removed.iter().map(ToString::to_string).collect();
         let mut bodyless: Vec<_> = answer.bodyless.iter().map(ToString::to_string).collect();
         let mut heartbeats: Vec<_> = answer.heartbeats.iter().map(beat).collect();
-        for names in [&mut came, &mut removed, &mut bodyless, &mut heartbeats] {
+        let mut errors: Vec<_> = answer.errors.iter().map(failed).collect();
+        for names in [
+            &mut came,
+            &mut removed,
+            &mut bodyless,
+            &mut heartbeats,
+            &mut errors,
+        ] {
             names.sort();
         }
         let wanted = [
@@ -205,9 +224,11 @@ impl<'a> Player<'a> {
             &expected.removed,
             &expected.bodyless,
             &expected.heartbeats,
+            &expected.errors,
         ];
         let wanted = wanted.map(|names| sorted(names));
-        if answer.type_url == expected.type_url && [came, removed, bodyless, heartbeats] == wanted {
+        let found = [came, removed, bodyless, heartbeats, errors];
+        if answer.type_url == expected.type_url && found == wanted {
             return Ok(());
         }
         Err(format!("what came is {}", line(&answer)))
@@ -314,12 +335,28 @@ fn beat(heartbeat: &AnswerHeartbeat) -> String {
     format!("{}~{:?}", heartbeat.name, heartbeat.ttl)
 }
 
+/// An error as scripts write it.
+fn failed(error: &AnswerError) -> String {
+    let known = CODES
+        .iter()
+        .find(|(_, code)| i32::from(code.number()) == error.code);
+    let code = known.map_or_else(|| error.code.to_string(), |(word, _)| (*word).to_owned());
+    match error.message.as_str() {
+        "" => format!("{}:{code}", error.name),
+        text => format!("{}:{code}:{text}", error.name),
+    }
+}
+
 fn line(answer: &Answer) -> String {
     let resources: BTreeSet<_> = answer.resources.iter().map(shown).collect();
     let mut line = format!("{} {resources:?}", short(&answer.type_url));
     if !answer.heartbeats.is_empty() {
         let heartbeats: Vec<_> = answer.heartbeats.iter().map(beat).collect();
         line += &format!(" ~{heartbeats:?}");
+    }
+    if !answer.errors.is_empty() {
+        let errors: Vec<_> = answer.errors.iter().map(failed).collect();
+        line += &format!(" !{errors:?}");
     }
     for (mark, names) in [('-', &answer.removed), ('?', &answer.bodyless)] {
         if !names.is_empty() {

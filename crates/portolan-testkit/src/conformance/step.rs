@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use portolan_core::{ResourceTypes, TypeUrl};
+use portolan_core::{FailureCode, ResourceFailure, ResourceTypes, TypeUrl};
 
 use super::text::{Line, Word, word_of};
 use crate::fixture::Fixture;
@@ -47,6 +47,8 @@ pub(super) enum Step {
 pub(super) enum Edit {
     Put(Vec<Fixture>),
     Remove(TypeUrl, Vec<String>),
+    /// `fail`: errors in the place of resources.
+    Fail(TypeUrl, ResourceFailure, Vec<String>),
     Label(TypeUrl, String),
 }
 
@@ -58,7 +60,9 @@ impl Edit {
                 let resources = fixtures.iter().cloned().map(Fixture::build);
                 resources.map(|r| r.type_url().clone()).collect()
             }
-            Self::Remove(type_url, _) | Self::Label(type_url, _) => vec![type_url.clone()],
+            Self::Remove(type_url, _) | Self::Fail(type_url, ..) | Self::Label(type_url, _) => {
+                vec![type_url.clone()]
+            }
         }
     }
 }
@@ -102,6 +106,7 @@ pub(super) struct Expected {
     pub(super) removed: Vec<String>,
     pub(super) bodyless: Vec<String>,
     pub(super) heartbeats: Vec<String>,
+    pub(super) errors: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -118,6 +123,7 @@ impl Step {
         let step = match line.keyword()? {
             "put" => Self::Edit(Edit::Put(put(line)?)),
             "remove" => Self::Edit(Edit::Remove(type_url(line)?, line.rest()?)),
+            "fail" => Self::Edit(Edit::Fail(type_url(line)?, failure(line)?, line.rest()?)),
             "label" => Self::Edit(Edit::Label(type_url(line)?, line.text()?)),
             "publish" => Self::Publish,
             "unpublish" => Self::Unpublish,
@@ -194,6 +200,7 @@ impl Expected {
             removed: Vec::new(),
             bodyless: Vec::new(),
             heartbeats: Vec::new(),
+            errors: Vec::new(),
         };
         while let Some(key) = line.key() {
             let names = line.list()?;
@@ -202,6 +209,7 @@ impl Expected {
                 "-" => expected.removed = names,
                 "?" => expected.bodyless = names,
                 "~" => expected.heartbeats = names,
+                "!" => expected.errors = names,
                 other => return Err(format!("a response has no {other:?}")),
             }
         }
@@ -231,6 +239,25 @@ impl Told {
 /// `13:"text"`
 fn error(line: &mut Line<'_>) -> Result<(i32, String), String> {
     Ok((number(&line.until(':')?)?, line.text()?))
+}
+
+/// The codes of errors, as scripts write them.
+pub(super) const CODES: [(&str, FailureCode); 5] = [
+    ("unknown", FailureCode::Unknown),
+    ("not_found", FailureCode::NotFound),
+    ("permission_denied", FailureCode::PermissionDenied),
+    ("internal", FailureCode::Internal),
+    ("unavailable", FailureCode::Unavailable),
+];
+
+/// `not_found`, `not_found:text`
+fn failure(line: &mut Line<'_>) -> Result<ResourceFailure, String> {
+    let word = line.text()?;
+    let (code, text) = word.split_once(':').unwrap_or((&word, ""));
+    match CODES.iter().find(|(known, _)| *known == code) {
+        Some((_, code)) => Ok(ResourceFailure::new(*code, text)),
+        None => Err(format!("{code:?} is no code of an error")),
+    }
 }
 
 /// What one can be told of.

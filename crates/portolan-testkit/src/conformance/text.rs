@@ -16,7 +16,7 @@ pub(super) fn word_of(text: &str) -> Word {
 }
 
 /// What precedes a list or a value.
-const KEYS: [&str; 8] = ["irv", "err=", "v=", "n=", "+", "-", "?", "~"];
+const KEYS: [&str; 9] = ["irv", "err=", "v=", "n=", "+", "-", "?", "~", "!"];
 
 /// A line that is read from the left.
 #[derive(Debug)]

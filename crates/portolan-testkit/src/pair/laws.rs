@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use portolan_core::{MissingName, Name, ResourceTypes, SotwMode, TypeUrl};
+use portolan_core::{MissingName, Name, Resource, ResourceTypes, SotwMode, TypeUrl};
 use portolan_engine::{Nonce, Response, Variant};
 
 /// What holds for every response of every stream, whatever the scenario.
@@ -54,18 +54,31 @@ impl Laws {
         if !heartbeats.is_empty() && bodyless {
             return Err("a virtual host without a body is none");
         }
-        if sotw && partial && response.resources.is_empty() && heartbeats.is_empty() {
+        if response.resources.iter().any(|r| r.failure().is_some()) {
+            return Err("what stands in the place of a resource is no resource");
+        }
+        let mut errors = response.errors.iter();
+        if errors.any(|error| error.type_url() != url || error.failure().is_none()) {
+            return Err("an error is one, and of its type");
+        }
+        let errors = &response.errors;
+        let nothing = response.resources.is_empty() && heartbeats.is_empty() && errors.is_empty();
+        if sotw && partial && nothing {
             return Err("an empty answer of a partial type says nothing");
         }
         let resources = response.resources.iter().map(|r| r.name());
         let mut named = BTreeSet::new();
+        // With the error, a name that is not found is also said to be removed (C-366).
+        let gone = |error: &&Resource| response.removed.binary_search(error.name()).is_err();
+        let errors = errors.iter().filter(gone).map(Resource::name);
         let mut names = resources
+            .chain(errors)
             .chain(heartbeats.iter().map(|heartbeat| &heartbeat.name))
             .chain(&response.bodyless)
             .chain(&response.removed);
         match names.all(|name: &Name| named.insert(name)) {
             true => Ok(()),
-            false => Err("a name is at most once in a response (C-374, C-375)"),
+            false => Err("a name is at most once in a response (C-359, C-374, C-375)"),
         }
     }
 }

@@ -89,7 +89,24 @@ impl Subject for OfLinearCache {
         if shown != *set.version() {
             self.writer.label(shown);
         }
-        let replaced = self.writer.replace_all(set.iter().map(builder));
+        if set.iter().count() == set.entries_len() {
+            let replaced = self.writer.replace_all(set.iter().map(builder));
+            let _ = replaced.expect("what was published elsewhere can be published here");
+            return;
+        }
+        let held = self.writer.resources().unwrap_or_default();
+        let replaced = self.writer.batch(|edit| {
+            for entry in held.entries() {
+                edit.remove(entry.name().clone());
+            }
+            set.entries().try_for_each(|entry| {
+                let put = match entry.failure() {
+                    Some(failure) => edit.fail(entry.name().clone(), failure.clone()),
+                    None => edit.upsert(builder(entry)),
+                };
+                put.map(drop)
+            })
+        });
         let _ = replaced.expect("what was published elsewhere can be published here");
     }
 

@@ -149,6 +149,8 @@ impl Client {
             ask.version.clone_from(&memory.version);
             memory.wants.replace(&ask);
         } else {
+            // It has an error, which has no version.
+            memory.held.retain(|_, c| c.quality != Quality::Failed);
             ask.claims = memory.held.iter().map(|(n, c)| (*n, *c)).collect();
             memory.wants.change(&ask);
         }
@@ -162,7 +164,7 @@ impl Client {
         let memory = &mut self.types[reply.at];
         let is = |quality| reply.resources.iter().any(|(_, c)| c.quality == quality);
         let applies = |number: usize, content: Option<Content>| {
-            let good = content.is_none_or(|c| c.quality == Quality::Good);
+            let good = content.is_none_or(|c| matches!(c.quality, Quality::Good | Quality::Failed));
             good && !is(Quality::Garbled) && mood.applies(number)
         };
         let mut told: BTreeMap<_, _> = reply.told().collect();

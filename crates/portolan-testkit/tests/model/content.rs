@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, SECRET, VIRTUAL_HOST};
-use portolan_core::{Resource, TypeUrl};
+use portolan_core::{Resource, ResourceFailure, SnapshotBuilder, TypeUrl};
 use portolan_testkit::fixture::{self, Fixture};
 
 /// The types of the model, in the order in which they are answered.
@@ -64,6 +64,8 @@ pub(crate) enum Quality {
     Bad,
     /// It is rejected, with all that comes with it.
     Garbled,
+    /// It cannot be had, which a client is told in its place.
+    Failed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,9 +95,10 @@ pub(crate) fn number(name: &str) -> usize {
     digits.and_then(|d| d.parse().ok()).expect("a name of ours")
 }
 
-/// Whether a resource is left out of wildcards. Some clusters are always, some in one of their revisions.
+/// Whether a resource is left out of wildcards. Errors are; some clusters are always, some in one of their revisions.
 pub(crate) fn is_on_demand(at: usize, number: usize, content: Content) -> bool {
     match at {
+        _ if content.quality == Quality::Failed => true,
         CDS => number % 4 == 3 || (number % 4 == 1 && content.revision == 2),
         5 => true,
         _ => false,
@@ -103,19 +106,21 @@ pub(crate) fn is_on_demand(at: usize, number: usize, content: Content) -> bool {
 }
 
 /// The assignment of a cluster: its own, or in one revision its neighbour's.
-pub(crate) fn assignment(number: usize, content: Content) -> usize {
-    number - usize::from(content.revision == 3 && number > 0)
+pub(crate) fn assignment(number: usize, content: Content) -> Option<usize> {
+    let assignment = number - usize::from(content.revision == 3 && number > 0);
+    (content.quality != Quality::Failed).then_some(assignment)
 }
 
 pub(crate) fn is_referenced(contents: &Contents, number: usize) -> bool {
-    of_type(contents, CDS).any(|(cluster, content)| assignment(cluster, content) == number)
+    of_type(contents, CDS).any(|(cluster, content)| assignment(cluster, content) == Some(number))
 }
 
-pub(crate) fn fixture(at: usize, number: usize, content: Content) -> Fixture {
+fn fixture(at: usize, number: usize, content: Content) -> Fixture {
     let name = name(number);
+    let assignment = assignment(number, content).unwrap_or(number);
     let fixture = match at {
         0 => fixture::secret(name),
-        CDS => fixture::cluster(name).service(self::name(assignment(number, content))),
+        CDS => fixture::cluster(name).service(self::name(assignment)),
         EDS => fixture::endpoints(name, "1"),
         3 => fixture::listener(name, "n000"),
         4 => fixture::route(name, ["n000"]),
@@ -125,12 +130,30 @@ pub(crate) fn fixture(at: usize, number: usize, content: Content) -> Fixture {
         .on_demand(is_on_demand(at, number, content))
         .revision(content.revision);
     match content.quality {
-        Quality::Good => fixture,
+        Quality::Good | Quality::Failed => fixture,
         Quality::Bad => fixture.bad(),
         Quality::Garbled => fixture.garbled(),
     }
 }
 
+pub(crate) fn failure(content: Content) -> Option<ResourceFailure> {
+    let failure = ResourceFailure::unavailable(content.revision.to_string());
+    (content.quality == Quality::Failed).then_some(failure)
+}
+
 pub(crate) fn resource(at: usize, number: usize, content: Content) -> Resource {
-    fixture(at, number, content).build()
+    match failure(content) {
+        Some(failure) => Resource::failed(KINDS[at].url.clone(), name(number), failure)
+            .expect("it has a name and a type"),
+        None => fixture(at, number, content).build(),
+    }
+}
+
+/// Puts what there is of a name into a snapshot.
+pub(crate) fn put(builder: &mut SnapshotBuilder, at: usize, number: usize, content: Content) {
+    let put = match failure(content) {
+        Some(failure) => builder.fail(KINDS[at].url.clone(), name(number), failure),
+        None => builder.upsert(fixture(at, number, content).into()),
+    };
+    put.expect("fixtures have names and types");
 }

@@ -92,16 +92,17 @@ impl Reply {
             .position(|kind| kind.url == response.type_url)
             .ok_or("a type that nobody asked for")?;
         let mut resources = Vec::new();
-        for sent in response.resources.iter() {
+        for sent in response.resources.iter().chain(&response.errors) {
             let number = number(sent.name());
             let Some(content) = contents.get(&(at, number)) else {
                 return Err(format!("{number} is not in the publication"));
             };
-            if sent.body() != resource(at, number, *content).body() {
+            if !sent.same_content(&resource(at, number, *content)) {
                 return Err(format!("{number} is another in the publication"));
             }
             resources.push((number, *content));
         }
+        resources.sort_unstable();
         let numbers = |names: &[Name]| names.iter().map(|n| number(n)).collect::<Vec<_>>();
         Ok(Self {
             at,

@@ -120,7 +120,8 @@ fn edits(size: usize) -> impl Strategy<Value = Vec<Edit>> {
     let good = (1..4u32).prop_map(|revision| (revision, Quality::Good));
     let bad = (1..4u32).prop_map(|revision| (revision, Quality::Bad));
     let garbled = (1..4u32).prop_map(|revision| (revision, Quality::Garbled));
-    let content = prop_oneof![10 => good, 2 => bad, 1 => garbled];
+    let failed = (1..4u32).prop_map(|revision| (revision, Quality::Failed));
+    let content = prop_oneof![10 => good, 2 => bad, 1 => garbled, 2 => failed];
     let content = content.prop_map(|(revision, quality)| Content { revision, quality });
     let content = prop::option::weighted(0.85, content);
     let most = if size < 10 { 1 } else { size };
@@ -129,7 +130,8 @@ fn edits(size: usize) -> impl Strategy<Value = Vec<Edit>> {
         at,
         from,
         count: count.min(size - from),
-        content,
+        // What is said of failed virtual hosts is not said in errors.
+        content: content.filter(|c| at < TYPES - 1 || c.quality != Quality::Failed),
     });
     vec(edit, 0..6)
 }

@@ -8,7 +8,7 @@ use portolan_cache::{SnapshotCache, SnapshotCacheWriter};
 use portolan_core::{Announced, Node, NodeId, Peer, Snapshot, SnapshotBuilder, Source, View};
 use portolan_testkit::Shelf;
 
-use crate::content::{Contents, KINDS, fixture, name};
+use crate::content::{Contents, KINDS, name, put};
 
 const NODE: &str = "node";
 
@@ -97,8 +97,7 @@ fn edited(previous: &Snapshot, before: &Contents, after: &Contents) -> Snapshot 
     }
     for ((at, number), content) in after {
         if before.get(&(*at, *number)) != Some(content) {
-            let put = builder.upsert(fixture(*at, *number, *content).into());
-            put.expect("fixtures have names and types");
+            put(&mut builder, *at, *number, *content);
         }
     }
     builder.build()

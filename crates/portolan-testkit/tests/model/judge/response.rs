@@ -289,7 +289,9 @@ impl Judge {
             return;
         }
         for (number, content) in fresh {
-            let child = assignment(*number, *content);
+            let Some(child) = assignment(*number, *content) else {
+                continue;
+            };
             self.types[CDS].children.push((child, nonce));
             let endpoints = &mut self.types[EDS];
             if endpoints.wants.begun && endpoints.wants.covers_name(child) {
