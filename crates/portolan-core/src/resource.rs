@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 
 use crate::digest::Digest;
+use crate::well_known::VIRTUAL_HOST;
 use crate::wire::{field_len, put_field, put_head};
 use crate::{Facts, Name, References, ResourceError, ResourceFailure, TypeUrl, Version, xdstp};
 
@@ -94,11 +95,16 @@ impl Resource {
         name: impl Into<Name>,
         body: impl Into<Bytes>,
     ) -> ResourceBuilder {
+        let type_url = type_url.into();
+        let attributes = Attributes {
+            on_demand: type_url == VIRTUAL_HOST,
+            ..Attributes::default()
+        };
         ResourceBuilder {
-            type_url: type_url.into(),
+            type_url,
             name: name.into(),
             body: body.into(),
-            attributes: Attributes::default(),
+            attributes,
         }
     }
 
@@ -336,7 +342,7 @@ impl ResourceBuilder {
         self
     }
 
-    /// See [`Resource::on_demand`]. Default: no.
+    /// See [`Resource::on_demand`]. Default: virtual hosts are, and nothing else.
     pub fn on_demand(mut self, on: bool) -> Self {
         self.attributes.on_demand = on;
         self
@@ -546,6 +552,14 @@ mod tests {
         assert!(sotw.ends_with(&r.body()));
         assert_eq!(r.body(), &b"body"[..]);
         assert_eq!(delta.as_ptr_range().end, r.body().as_ptr_range().end);
+    }
+
+    #[test]
+    fn b51_virtual_hosts_are_on_demand_unless_they_say_otherwise() {
+        let host = || Resource::builder(VIRTUAL_HOST, "r/a", &b"1"[..]);
+        assert!(host().build().unwrap().on_demand());
+        assert!(!host().on_demand(false).build().unwrap().on_demand());
+        assert!(!resource(b"1").on_demand());
     }
 
     #[test]

@@ -66,7 +66,6 @@ pub struct ResourceType {
     legacy_wildcard: bool,
     missing_name: MissingName,
     reanswers: Option<TypeUrl>,
-    on_demand: bool,
     independent: bool,
     split: ResponseSplit,
 }
@@ -103,7 +102,6 @@ impl ResourceType {
             legacy_wildcard: false,
             missing_name: MissingName::Report,
             reanswers: None,
-            on_demand: false,
             independent: false,
             split: ResponseSplit::RemovalsLast,
         }
@@ -145,13 +143,6 @@ impl ResourceType {
     #[must_use]
     pub fn with_reanswers(mut self, child: impl Into<TypeUrl>) -> Self {
         self.reanswers = Some(child.into());
-        self
-    }
-
-    /// Whether resources of this type are outside a wildcard unless they say otherwise. Default: no.
-    #[must_use]
-    pub const fn with_on_demand(mut self, on: bool) -> Self {
-        self.on_demand = on;
         self
     }
 
@@ -210,12 +201,6 @@ impl ResourceType {
     #[must_use]
     pub const fn reanswers(&self) -> Option<&TypeUrl> {
         self.reanswers.as_ref()
-    }
-
-    /// See [`with_on_demand`](Self::with_on_demand).
-    #[must_use]
-    pub const fn on_demand(&self) -> bool {
-        self.on_demand
     }
 
     /// See [`with_independent`](Self::with_independent).
@@ -315,8 +300,7 @@ pub mod well_known {
             of(VIRTUAL_HOST, "VHDS", 600)
                 .with_sotw_mode(Unsupported)
                 .with_legacy_wildcard(true)
-                .with_missing_name(Bodyless)
-                .with_on_demand(true),
+                .with_missing_name(Bodyless),
         ]
     }
 }

@@ -289,7 +289,7 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
         let own = format!("name={name}");
         let fixture = match words {
             Some(words) => words.iter().fold(
-                Fixture::new(type_url.clone(), name).on_demand(is_on_demand(&type_url)),
+                Fixture::new(type_url.clone(), name),
                 |fixture, word| match word.as_str() {
                     ON_DEMAND => fixture.on_demand(true),
                     word => fixture.word(word),
@@ -338,10 +338,6 @@ fn without_ttl(
     };
     let ttl = duration(&ttl[TTL.len()..])?;
     Ok(((!words.is_empty()).then_some(words), Some(ttl)))
-}
-
-fn is_on_demand(type_url: &TypeUrl) -> bool {
-    ResourceTypes::well_known().get(type_url).on_demand()
 }
 
 fn items(words: &[Word]) -> Vec<Item> {

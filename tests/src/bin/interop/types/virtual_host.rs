@@ -137,7 +137,7 @@ fn hosts(name: &str, domains: impl IntoIterator<Item = String>, cluster: &str) -
     let name = format!("{TABLE}/{name}");
     let route = build::prefix_route("/", cluster);
     let body = build::virtual_host(&name, domains, [route]).encode_to_vec();
-    Resource::builder(VIRTUAL_HOST, name, body).on_demand(true)
+    Resource::builder(VIRTUAL_HOST, name, body)
 }
 
 fn domain(name: &str) -> String {
