@@ -84,6 +84,16 @@ impl Collection {
         snapshot.expect("it was published when the collection was made")
     }
 
+    /// How many clusters refer to these endpoints.
+    ///
+    /// # Panics
+    /// As [`snapshot`](Self::snapshot).
+    #[must_use]
+    pub fn referrers(&self, index: usize) -> usize {
+        let (snapshot, name) = (self.snapshot(), name(index));
+        snapshot.referrers(&SameName, &ENDPOINT, &name).count()
+    }
+
     /// The view of a stream.
     ///
     /// # Panics

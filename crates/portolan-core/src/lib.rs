@@ -49,7 +49,7 @@ pub use node::{Locality, MetadataValue, Node};
 pub use node_hash::{GroupKey, NodeHash, NodeId};
 pub use overlay::{Overlay, OverlayEntry};
 pub use peer::Peer;
-pub use references::{Facts, NoReferences, ReadyWhen, Reference, References};
+pub use references::{Facts, NoReferences, ReadyWhen, Reference, References, Strength};
 pub use refusal::{Refusal, RefusalKind};
 pub use resource::{EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry};
 pub use resource_failure::{FailureCode, ResourceFailure};
@@ -59,7 +59,7 @@ pub use resource_set::{
 pub use resource_type::{
     MissingName, ResourceType, ResourceTypes, ResponseSplit, SotwMode, well_known,
 };
-pub use snapshot::{Generation, Publication, Snapshot, SnapshotBuilder};
+pub use snapshot::{Generation, Publication, Referrer, Snapshot, SnapshotBuilder};
 pub use source::{Announced, Interest, Source, View};
 pub use timed_entry::{heartbeat_entry, timed_entry, timed_entry_len};
 pub use type_url::TypeUrl;

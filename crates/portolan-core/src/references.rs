@@ -70,11 +70,13 @@ pub struct Reference {
     target: TypeUrl,
     name: Name,
     path: Cow<'static, str>,
+    strength: Strength,
+    own_stream: bool,
 }
 
 impl Reference {
-    /// A reference to resource `name` of type `target`, found at `path` in the referring message, for instance
-    /// `eds_cluster_config.service_name`.
+    /// A [hard](Strength::Hard) reference to resource `name` of type `target`, found at `path` in the referring message,
+    /// for instance `eds_cluster_config.service_name`.
     pub fn new(
         target: impl Into<TypeUrl>,
         name: impl Into<Name>,
@@ -84,7 +86,23 @@ impl Reference {
             target: target.into(),
             name: name.into(),
             path: path.into(),
+            strength: Strength::Hard,
+            own_stream: false,
         }
+    }
+
+    /// Sets [`strength`](Self::strength). Default: [`Strength::Hard`].
+    #[must_use]
+    pub fn with_strength(mut self, strength: Strength) -> Self {
+        self.strength = strength;
+        self
+    }
+
+    /// Sets [`is_on_own_stream`](Self::is_on_own_stream). Default: no.
+    #[must_use]
+    pub fn with_own_stream(mut self, on: bool) -> Self {
+        self.own_stream = on;
+        self
     }
 
     /// Type of the resource referred to.
@@ -104,6 +122,29 @@ impl Reference {
     pub fn path(&self) -> &str {
         &self.path
     }
+
+    /// What becomes of the referring resource while the other is missing.
+    #[must_use]
+    pub fn strength(&self) -> Strength {
+        self.strength
+    }
+
+    /// Whether the message says that the resource is asked for on a stream of its own, of a management server that it
+    /// names. That may be the server that sent the message, or any other.
+    #[must_use]
+    pub fn is_on_own_stream(&self) -> bool {
+        self.own_stream
+    }
+}
+
+/// How much a resource needs another that it refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Strength {
+    /// It does its work without it, as a listener does whose access log goes to a cluster that does not exist.
+    Soft,
+    /// Without it the resource waits, is rejected, or fails what it is sent.
+    Hard,
 }
 
 /// What proves that a client can use a resource that it was sent.

@@ -274,6 +274,11 @@ impl Resource {
         })
     }
 
+    /// The facts, if anybody has asked for them.
+    pub(crate) fn known_facts(&self) -> Option<&Facts> {
+        self.0.facts.get()
+    }
+
     /// Hash of version, content and wildcard membership: equal exactly where [`same_content`](Self::same_content).
     #[must_use]
     pub fn identity(&self) -> Identity {

@@ -11,8 +11,8 @@ use portolan_types::envoy::service::runtime::v3::Runtime;
 
 use crate::input::Input;
 
-/// A body of any type, read for what it refers to: what is no message refers to nothing, and what is one says the same
-/// when it was decoded and encoded again.
+/// A body of any type, read for what it refers to: whatever is told stands in it, and what is a message can be put into
+/// a snapshot and says the same there.
 pub fn references(data: &[u8]) {
     let mut input = Input::new(data);
     let kind = input.below(9);
@@ -26,20 +26,22 @@ pub fn references(data: &[u8]) {
         5 => check::<Secret>(&body),
         6 => check::<Runtime>(&body),
         7 => check::<TypedExtensionConfig>(&body),
-        _ => nothing(&well_known::VIRTUAL_HOST, &body),
+        _ => {
+            stands_in(&body, &well_known::VIRTUAL_HOST);
+        }
     }
 }
 
 fn check<R: TypedResource + Default>(body: &Bytes) {
+    stands_in(body, &R::TYPE_URL);
     let Ok(message) = R::decode(body.clone()) else {
-        return nothing(&R::TYPE_URL, body);
+        return;
     };
-    let reader = EnvoyReferences::default();
-    let facts = reader.facts(&R::TYPE_URL, body);
     match message.to_resource().build() {
         Ok(resource) => {
             assert_eq!(resource.name().as_str(), message.resource_name());
-            assert_eq!(*resource.facts(&reader), facts);
+            let facts = stands_in(&resource.body(), &R::TYPE_URL);
+            assert_eq!(*resource.facts(&EnvoyReferences::default()), facts);
             let again = R::decode(resource.body()).map(|message| message.encode_to_vec());
             assert_eq!(again, Ok(resource.body().to_vec()));
         }
@@ -47,7 +49,14 @@ fn check<R: TypedResource + Default>(body: &Bytes) {
     }
 }
 
-fn nothing(type_url: &TypeUrl, body: &Bytes) {
+fn stands_in(body: &Bytes, type_url: &TypeUrl) -> Facts {
     let facts = EnvoyReferences::default().facts(type_url, body);
-    assert_eq!(facts, Facts::default());
+    for reference in facts.references() {
+        let name = reference.name().as_bytes();
+        assert!(!name.is_empty() && !reference.path().is_empty());
+        let written = name.strip_suffix(b"/").unwrap_or(name);
+        let mut places = body.windows(written.len().max(1));
+        assert!(name == b"*" || written.is_empty() || places.any(|place| place == written));
+    }
+    facts
 }

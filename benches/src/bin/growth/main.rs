@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     for shape in shapes::SHAPES {
         shape.run(&mut collection);
     }
+    shapes::referrers(&mut Collection::new(size));
     shapes::linear(&mut Linear::new(size));
     ExitCode::SUCCESS
 }

@@ -84,6 +84,16 @@ pub(crate) fn publication(collection: &mut Collection) {
     });
 }
 
+/// Who refers to what, asked after one change.
+pub(crate) fn referrers(collection: &mut Collection) {
+    let middle = collection.size() / 2;
+    assert_eq!(collection.referrers(middle), 1, "a cluster refers to it");
+    collection.change(&CLUSTER, [middle]);
+    let what = "who refers to a resource, after one change";
+    let referrers = count(what, Growth::Flat, || collection.referrers(middle));
+    assert_eq!(referrers, 1, "a cluster refers to it");
+}
+
 /// One change in a linear cache, for which ten of a thousand streams are woken.
 pub(crate) fn linear(linear: &mut Linear) {
     linear.change();

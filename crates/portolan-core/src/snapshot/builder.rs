@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Inner, Snapshot, TypeEntry};
+use super::{Inner, Referrers, Snapshot, TypeEntry};
 use crate::resource_set::Changes;
 use crate::{
     Name, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet, TypeUrl, ValueId,
@@ -219,6 +219,7 @@ impl SnapshotBuilder {
             types: types.into_boxed_slice(),
             only: self.only.map(Vec::into_boxed_slice),
             empty: nothing,
+            referrers: Referrers::after(self.previous.as_ref()),
         }))
     }
 

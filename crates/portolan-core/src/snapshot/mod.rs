@@ -1,14 +1,18 @@
 //! All that one group of nodes is served, as one immutable value.
 
 mod builder;
+mod edges;
 mod publication;
+mod referrers;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use self::builder::SnapshotBuilder;
 pub use self::publication::{Generation, Publication};
-use crate::{Lookup, ResourceSet, TypeUrl, ValueId, Version};
+pub use self::referrers::Referrer;
+use self::referrers::Referrers;
+use crate::{Lookup, References, ResourceSet, TypeUrl, ValueId, Version};
 
 /// The resources of all types that belong together. Immutable; cloning is cheap.
 ///
@@ -34,6 +38,7 @@ struct Inner {
     types: Box<[TypeEntry]>,
     only: Option<Box<[TypeUrl]>>,
     empty: ResourceSet,
+    referrers: Referrers,
 }
 
 #[derive(Clone)]
@@ -123,6 +128,26 @@ impl Snapshot {
     /// The types that hold resources, errors or a label, with their sets, ordered by URL.
     pub fn sets(&self) -> impl Iterator<Item = (&TypeUrl, &ResourceSet)> {
         self.0.types.iter().map(|entry| (&entry.url, &entry.set))
+    }
+
+    /// The resources that refer to `name` of type `target`, whether there is such a resource or not; sorted by type and
+    /// name.
+    ///
+    /// Who refers to whom is found out when this is first asked. In a snapshot that was made from one which was asked
+    /// before, that costs what differs between the two; in any other, all that it holds.
+    ///
+    /// A name is found as it stands in the references: a set that is referred to as a whole under `*`, or by the prefix of
+    /// its names under that prefix.
+    pub fn referrers<'a>(
+        &'a self,
+        references: &dyn References,
+        target: &TypeUrl,
+        name: &'a str,
+    ) -> impl Iterator<Item = Referrer<'a>> + use<'a> {
+        self.0
+            .referrers
+            .of(&self.0.types, references)
+            .to(target, name)
     }
 
     /// Number of resources of all types.
