@@ -84,13 +84,15 @@ pub(crate) fn publication(collection: &mut Collection) {
     });
 }
 
-/// Who refers to what, asked after one change.
+/// One change among all, and who refers to what then.
 pub(crate) fn referrers(collection: &mut Collection) {
     let middle = collection.size() / 2;
     assert_eq!(collection.referrers(middle), 1, "a cluster refers to it");
-    collection.change(&CLUSTER, [middle]);
-    let what = "who refers to a resource, after one change";
-    let referrers = count(what, Growth::Flat, || collection.referrers(middle));
+    let what = "publication of one change, and who refers to it";
+    let referrers = count(what, Growth::Flat, || {
+        collection.change(&CLUSTER, [middle]);
+        collection.referrers(middle)
+    });
     assert_eq!(referrers, 1, "a cluster refers to it");
 }
 

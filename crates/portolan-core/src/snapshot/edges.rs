@@ -71,14 +71,11 @@ struct Branch {
 }
 
 impl Edges {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// Puts an edge in, unless there is one like it.
-    pub(super) fn insert(&mut self, edge: Edge) {
+    /// Puts an edge in, in place of one of a former value of the same resource. Of two edges of one value that are alike
+    /// the first stays.
+    pub(super) fn put(&mut self, edge: Edge) {
         let priority = edge.priority();
-        insert(&mut self.0, edge, priority);
+        put(&mut self.0, edge, priority);
     }
 
     /// Takes an edge out. One that is not there is no error.
@@ -112,14 +109,15 @@ fn descend<'a>(mut link: &'a Link, name: &str, ahead: &mut Vec<&'a Branch>) {
 }
 
 /// Like edges have like priorities, and above one there are no lower ones: it is met before the way is cut.
-fn insert(link: &mut Link, edge: Edge, priority: u32) {
+fn put(link: &mut Link, edge: Edge, priority: u32) {
     match link {
         Some(branch) if branch.priority >= priority => {
             let branch = Arc::make_mut(branch);
             match edge.order(&branch.edge) {
-                Ordering::Less => insert(&mut branch.left, edge, priority),
-                Ordering::Greater => insert(&mut branch.right, edge, priority),
-                Ordering::Equal => {}
+                Ordering::Less => put(&mut branch.left, edge, priority),
+                Ordering::Greater => put(&mut branch.right, edge, priority),
+                Ordering::Equal if edge.referrer.is_same_value(&branch.edge.referrer) => {}
+                Ordering::Equal => branch.edge = edge,
             }
         }
         _ => {

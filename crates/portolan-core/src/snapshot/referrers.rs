@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -138,35 +138,53 @@ fn follow(
     new: &ResourceSet,
     references: &dyn References,
 ) {
+    if old.is_empty() {
+        // As a difference it would be remembered, and is all there is.
+        for resource in new.iter() {
+            put_in(by_target, resource, references);
+        }
+        return;
+    }
     let diff = new.diff_from(old);
     for former in diff.names().filter_map(|name| old.get(name)) {
-        take_out(by_target, former, references);
+        take_out(by_target, former, new.get(former.name()), references);
     }
     for resource in diff.upserts() {
-        for (edge, reference) in Edge::of(resource, references) {
-            match by_target.get_mut(reference.target()) {
-                Some(edges) => edges.insert(edge),
-                None => {
-                    let mut edges = Edges::default();
-                    edges.insert(edge);
-                    by_target.insert(reference.target().clone(), edges);
-                }
+        put_in(by_target, resource, references);
+    }
+}
+
+fn put_in(by_target: &mut BTreeMap<TypeUrl, Edges>, new: &Resource, references: &dyn References) {
+    for (edge, reference) in Edge::of(new, references) {
+        match by_target.get_mut(reference.target()) {
+            Some(edges) => edges.put(edge),
+            None => {
+                let mut edges = Edges::default();
+                edges.put(edge);
+                by_target.insert(reference.target().clone(), edges);
             }
         }
     }
 }
 
+/// Takes out the edges of a resource, but for those that `next` has too and that it will replace.
 fn take_out(
     by_target: &mut BTreeMap<TypeUrl, Edges>,
     former: &Resource,
+    next: Option<&Resource>,
     references: &dyn References,
 ) {
+    let stays = next.map(|next| next.facts(references).references());
+    let stays: BTreeSet<_> = stays
+        .unwrap_or_default()
+        .iter()
+        .map(|reference| (reference.target(), reference.name()))
+        .collect();
     for (edge, reference) in Edge::of(former, references) {
-        if let Some(edges) = by_target.get_mut(reference.target()) {
+        if !stays.contains(&(reference.target(), reference.name()))
+            && let Some(edges) = by_target.get_mut(reference.target())
+        {
             edges.remove(&edge);
-            if edges.is_empty() {
-                by_target.remove(reference.target());
-            }
         }
     }
 }
