@@ -54,6 +54,9 @@ fn stands_in(body: &Bytes, type_url: &TypeUrl) -> Facts {
     for reference in facts.references() {
         let name = reference.name().as_bytes();
         assert!(!name.is_empty() && !reference.path().is_empty());
+        if reference.name().is_url() {
+            continue;
+        }
         let written = name.strip_suffix(b"/").unwrap_or(name);
         let mut places = body.windows(written.len().max(1));
         assert!(name == b"*" || written.is_empty() || places.any(|place| place == written));

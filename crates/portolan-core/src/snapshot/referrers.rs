@@ -149,7 +149,8 @@ fn follow(
     for former in diff.names().filter_map(|name| old.get(name)) {
         take_out(by_target, former, new.get(former.name()), references);
     }
-    for resource in diff.upserts() {
+    let resources = diff.upserts().iter().filter(|r| r.failure().is_none());
+    for resource in resources {
         put_in(by_target, resource, references);
     }
 }
@@ -198,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::well_known::{CLUSTER, ENDPOINT, LISTENER};
-    use crate::{Facts, ReadyWhen};
+    use crate::{Facts, ReadyWhen, ResourceFailure};
 
     /// A body names the endpoints that it refers to, and a listener's clusters.
     #[derive(Debug, Default)]
@@ -280,6 +281,19 @@ mod tests {
         assert_eq!(names, ["c7", "c8", "c9"]);
         assert_eq!(words.read.load(Ordering::Relaxed), 2);
         assert_eq!(first.referrers(&words, &ENDPOINT, "e8").count(), 1);
+    }
+
+    #[test]
+    fn an_error_in_the_place_of_a_resource_refers_to_nothing() {
+        let there = put(&Snapshot::empty(), &CLUSTER, "c", Some("e"));
+        assert_eq!(told(&there, &ENDPOINT, "e").len(), 1);
+        let mut edit = there.edit();
+        edit.fail(CLUSTER, "c", ResourceFailure::unavailable("gone"))
+            .unwrap();
+        let failed = edit.build();
+        assert_eq!(told(&failed, &ENDPOINT, "e").len(), 0);
+        let again = put(&failed, &CLUSTER, "c", Some("e"));
+        assert_eq!(told(&again, &ENDPOINT, "e").len(), 1);
     }
 
     #[test]
