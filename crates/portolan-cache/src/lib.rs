@@ -1,12 +1,14 @@
 //! The caches of the Portolan xDS control plane.
 //!
 //! A cache stands between a publisher and a server. The publisher writes; the server opens a view per stream, and loads
-//! from it when it can send. A cache is split into a writer and a reader that know nothing of each other.
+//! from it when it can send. A cache that is written to is split into a writer and a reader that know nothing of each
+//! other.
 //!
 //! | cache | what is written | who is served it |
 //! |---|---|---|
 //! | [`SnapshotCache`] | whole snapshots of all types | each group of nodes its own |
 //! | [`LinearCache`] | resources of one type, one by one or in batches | all nodes the same |
+//! | [`MuxCache`] | nothing: it puts other sources together, by type or as unions | whom these serve |
 //!
 //! ```
 //! use std::sync::Arc;
@@ -60,10 +62,12 @@ mod contain;
 mod ledger;
 mod linear_cache;
 mod lock;
+mod mux_cache;
 mod sleepers;
 mod snapshot_cache;
 #[cfg(test)]
 mod wakes;
 
 pub use linear_cache::{LinearCache, LinearCacheReader, LinearCacheWriter, LinearEdit};
+pub use mux_cache::{Clash, ClashObserver, MuxCache, MuxCacheBuilder, PartId};
 pub use snapshot_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};

@@ -59,7 +59,7 @@ pub use resource_set::{
 pub use resource_type::{
     MissingName, ResourceType, ResourceTypes, ResponseSplit, SotwMode, well_known,
 };
-pub use snapshot::{Generation, Publication, Referrer, Snapshot, SnapshotBuilder};
+pub use snapshot::{Coverage, Generation, Publication, Referrer, Snapshot, SnapshotBuilder};
 pub use source::{Announced, Interest, Source, View};
 pub use timed_entry::{heartbeat_entry, timed_entry, timed_entry_len};
 pub use type_url::TypeUrl;

@@ -10,7 +10,7 @@
 //! | [`core`] | the vocabulary: resources, snapshots, nodes, and the traits between the parts |
 //! | [`resources`] | Envoy's messages as resources; builders for the usual ones |
 //! | [`translator`] | from your model to published snapshots, and to who accepted them: debounced, incremental where you like, guarded, last good kept |
-//! | [`cache`] | a snapshot per group of nodes; one large type whose resources change one by one |
+//! | [`cache`] | a snapshot per group of nodes; one large type whose resources change one by one; several sources as one |
 //! | [`server`] | the gRPC services, callbacks, admission, shutdown |
 //! | [`engine`] | the protocol itself, without I/O |
 //! | [`types`] | the generated messages and gRPC stubs |

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Inner, Referrers, Snapshot, TypeEntry};
+use super::{Coverage, Inner, Referrers, Snapshot, TypeEntry};
 use crate::resource_set::Changes;
 use crate::{
     Name, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet, TypeUrl, ValueId,
@@ -16,7 +16,8 @@ pub struct SnapshotBuilder {
     previous: Option<Snapshot>,
     types: BTreeMap<TypeUrl, Draft>,
     labels: BTreeMap<TypeUrl, Version>,
-    only: Option<Vec<TypeUrl>>,
+    /// As declared; what is put in is added in the end.
+    coverage: Coverage,
 }
 
 /// The resources of one type: what an edit started with, and what was put in and taken out since.
@@ -61,7 +62,7 @@ impl SnapshotBuilder {
             previous,
             types: BTreeMap::new(),
             labels: BTreeMap::new(),
-            only: None,
+            coverage: Coverage::all(),
         }
     }
 
@@ -69,7 +70,7 @@ impl SnapshotBuilder {
         let Some(previous) = self.previous.clone() else {
             return;
         };
-        self.only = previous.0.only.as_deref().map(<[_]>::to_vec);
+        self.coverage = previous.0.coverage.clone();
         for entry in &previous.0.types {
             let draft = Draft {
                 kept: entry.set.clone(),
@@ -157,10 +158,41 @@ impl SnapshotBuilder {
         self
     }
 
-    /// Declares that the snapshot speaks for these types alone. Adding a resource of another type is refused by
-    /// nobody, and adds its type. Default: the snapshot speaks for all types.
+    /// Makes `set` what there is of a type, in place of what there was: the same value, not a copy.
+    ///
+    /// # Errors
+    /// [`ResourceError::WrongType`] if it is a set of another type.
+    pub fn put_set(
+        &mut self,
+        type_url: &TypeUrl,
+        set: ResourceSet,
+    ) -> Result<&mut Self, ResourceError> {
+        if let Some(stray) = set.entries().next().filter(|r| r.type_url() != type_url) {
+            return Err(ResourceError::WrongType {
+                name: stray.name().clone(),
+                expected: type_url.clone(),
+                found: stray.type_url().clone(),
+            });
+        }
+        let draft = Draft {
+            kept: set,
+            changes: Changes::new(),
+        };
+        self.types.insert(type_url.clone(), draft);
+        Ok(self)
+    }
+
+    /// Declares that the snapshot speaks for these types alone, and for those that were declared before. Adding a
+    /// resource of another type is refused by nobody, and adds its type. Default: the snapshot speaks for all types.
     pub fn only(&mut self, types: impl IntoIterator<Item = TypeUrl>) -> &mut Self {
-        self.only.get_or_insert_default().extend(types);
+        self.coverage.declare(types);
+        self
+    }
+
+    /// Declares what the snapshot speaks for, in place of what was declared before. Adding a resource of another type
+    /// adds its type.
+    pub fn cover(&mut self, coverage: Coverage) -> &mut Self {
+        self.coverage = coverage;
         self
     }
 
@@ -195,11 +227,8 @@ impl SnapshotBuilder {
         for url in self.labels.keys() {
             self.types.entry(url.clone()).or_default();
         }
-        if let Some(only) = &mut self.only {
-            only.extend(self.types.keys().cloned());
-            only.sort_unstable();
-            only.dedup();
-        }
+        let held = self.types.keys().cloned();
+        let coverage = held.fold(self.coverage, Coverage::with);
         let nothing = ResourceSet::empty();
         let mut types = Vec::with_capacity(self.types.len());
         for (url, draft) in self.types {
@@ -217,7 +246,7 @@ impl SnapshotBuilder {
         Snapshot(Arc::new(Inner {
             id: ValueId::next(),
             types: types.into_boxed_slice(),
-            only: self.only.map(Vec::into_boxed_slice),
+            coverage,
             empty: nothing,
             referrers: Referrers::after(self.previous.as_ref()),
         }))
@@ -327,6 +356,21 @@ mod tests {
         assert!(partial.set(&ENDPOINT).is_some());
         assert!(partial.set(&LISTENER).is_none());
         assert!(!partial.same_content(&Snapshot::empty()));
+    }
+
+    #[test]
+    fn a_set_is_put_in_as_it_is() {
+        let made = |url: &TypeUrl| Resource::builder(url.clone(), "a", &b"1"[..]).build();
+        let set = ResourceSet::new([made(&CLUSTER).unwrap()]).unwrap();
+        let mut builder = Snapshot::builder();
+        builder.cover(Coverage::all().without(&CLUSTER).without(&LISTENER));
+        builder.put_set(&CLUSTER, set.clone()).unwrap();
+        let wrong = builder.put_set(&ENDPOINT, set.clone());
+        assert!(matches!(wrong, Err(ResourceError::WrongType { .. })));
+        let snapshot = builder.build();
+        assert_eq!(snapshot.set(&CLUSTER).unwrap().id(), set.id());
+        assert!(snapshot.set(&ENDPOINT).unwrap().is_empty());
+        assert!(snapshot.set(&LISTENER).is_none());
     }
 
     #[test]

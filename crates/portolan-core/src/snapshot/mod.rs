@@ -1,6 +1,7 @@
 //! All that one group of nodes is served, as one immutable value.
 
 mod builder;
+mod coverage;
 mod edges;
 mod publication;
 mod referrers;
@@ -9,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::builder::SnapshotBuilder;
+pub use self::coverage::Coverage;
 pub use self::publication::{Generation, Publication};
 pub use self::referrers::Referrer;
 use self::referrers::Referrers;
@@ -36,7 +38,7 @@ pub struct Snapshot(Arc<Inner>);
 struct Inner {
     id: ValueId,
     types: Box<[TypeEntry]>,
-    only: Option<Box<[TypeUrl]>>,
+    coverage: Coverage,
     empty: ResourceSet,
     referrers: Referrers,
 }
@@ -96,7 +98,7 @@ impl Snapshot {
     pub fn set(&self, type_url: &TypeUrl) -> Option<&ResourceSet> {
         match self.entry(type_url) {
             Some(entry) => Some(&entry.set),
-            None => self.speaks_for(type_url).then_some(&self.0.empty),
+            None => self.0.coverage.contains(type_url).then_some(&self.0.empty),
         }
     }
 
@@ -123,6 +125,18 @@ impl Snapshot {
             Some(entry) => entry.set.version().clone(),
             None => self.0.empty.version().clone(),
         }
+    }
+
+    /// The caller's label for a type, if there is one.
+    #[must_use]
+    pub fn label(&self, type_url: &TypeUrl) -> Option<&Version> {
+        self.entry(type_url)?.label.as_ref()
+    }
+
+    /// The types that the snapshot speaks for.
+    #[must_use]
+    pub fn coverage(&self) -> &Coverage {
+        &self.0.coverage
     }
 
     /// The types that hold resources, errors or a label, with their sets, ordered by URL.
@@ -170,14 +184,7 @@ impl Snapshot {
                 .all(|(url, set)| b.set(url).is_some_and(|theirs| theirs.same_content(set)))
         };
         self.0.id == other.0.id
-            || (self.0.only == other.0.only && same_in(self, other) && same_in(other, self))
-    }
-
-    fn speaks_for(&self, type_url: &TypeUrl) -> bool {
-        self.0
-            .only
-            .as_ref()
-            .is_none_or(|only| only.contains(type_url))
+            || (self.0.coverage == other.0.coverage && same_in(self, other) && same_in(other, self))
     }
 
     fn entry(&self, type_url: &TypeUrl) -> Option<&TypeEntry> {

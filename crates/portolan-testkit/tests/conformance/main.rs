@@ -1,5 +1,7 @@
 //! The conformance cases, each a test of its own name, against the sources of this repository.
 
+mod mux;
+
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -20,6 +22,8 @@ fn main() -> ExitCode {
             let make = move || OfLinearCache::new(&url);
             trials.push(trial("linear_cache", run.clone(), make));
         }
+        trials.push(trial("mux_by_type", run.clone(), mux::ByType::new));
+        trials.push(trial("mux_union", run.clone(), mux::Unions::new));
         trials.push(trial("snapshot_cache", run, OfSnapshotCache::new));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
