@@ -5,12 +5,14 @@
 //! seeds and some damaged copies of them. See `docs/testing.md`.
 
 mod input;
+mod names;
 mod references;
 mod resources;
 mod seeds;
 mod session;
 mod wire;
 
+pub use names::names;
 pub use references::references;
 pub use resources::resources;
 pub use session::session;
@@ -29,7 +31,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target {
         name: "sotw_request",
         run: sotw_request,
@@ -64,5 +66,10 @@ pub const TARGETS: [Target; 7] = [
         name: "references",
         run: references,
         seeds: seeds::references,
+    },
+    Target {
+        name: "names",
+        run: names,
+        seeds: seeds::names,
     },
 ];

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use portolan_core::{Facts, References, TypeUrl, well_known};
+use portolan_core::{Facts, Name, References, ResourceError, TypeUrl, well_known};
 use portolan_resources::{EnvoyReferences, TypedResource};
 use portolan_types::envoy::config::cluster::v3::Cluster;
 use portolan_types::envoy::config::core::v3::TypedExtensionConfig;
@@ -39,12 +39,13 @@ fn check<R: TypedResource + Default>(body: &Bytes) {
     };
     match message.to_resource().build() {
         Ok(resource) => {
-            assert_eq!(resource.name().as_str(), message.resource_name());
+            assert_eq!(*resource.name(), Name::from(message.resource_name()));
             let facts = stands_in(&resource.body(), &R::TYPE_URL);
             assert_eq!(*resource.facts(&EnvoyReferences::default()), facts);
             let again = R::decode(resource.body()).map(|message| message.encode_to_vec());
             assert_eq!(again, Ok(resource.body().to_vec()));
         }
+        Err(ResourceError::InvalidName { name, .. }) => assert!(name.is_url(), "{name}"),
         Err(error) => assert!(message.resource_name().is_empty(), "{error}"),
     }
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
 use portolan_core::{
-    EntryForm, Resource, ResourceBuilder, ResourceError, ResourceSet, Selection, Snapshot,
+    EntryForm, Name, Resource, ResourceBuilder, ResourceError, ResourceSet, Selection, Snapshot,
     SnapshotBuilder, TypeUrl,
 };
 use portolan_types::envoy::service::discovery::v3::{DeltaDiscoveryResponse, DiscoveryResponse};
@@ -28,7 +28,7 @@ pub(crate) mod op {
 }
 
 /// What there should be: a name's body and version.
-type Model = BTreeMap<(TypeUrl, String), (Bytes, Option<String>)>;
+type Model = BTreeMap<(TypeUrl, Name), (Bytes, Option<String>)>;
 
 /// Snapshots out of resources of any names and bodies, one after the other: each holds what was put in, differs from the
 /// one before in what differs, has the versions that it would have if it had been made at once, and is encoded as what
@@ -74,7 +74,7 @@ fn one(op: u8, builder: &mut SnapshotBuilder, model: &mut Model, input: &mut Inp
         2 => ENDPOINT,
         _ => TypeUrl::from(String::from_utf8_lossy(&input.short()).into_owned()),
     };
-    let name = String::from_utf8_lossy(&input.short()).into_owned();
+    let name = Name::from(String::from_utf8_lossy(&input.short()).into_owned());
     let key = (type_url.clone(), name.clone());
     if op == op::REMOVE {
         builder.remove(&type_url, &name);
@@ -101,6 +101,7 @@ fn one(op: u8, builder: &mut SnapshotBuilder, model: &mut Model, input: &mut Inp
             model.insert(key, (body, version));
         }
         Some(ResourceError::Duplicate { .. }) => assert!(op == op::INSERT && known, "{key:?}"),
+        Some(ResourceError::InvalidName { name, .. }) => assert!(name.is_url(), "{name}"),
         Some(_) => assert!(key.0.as_str().is_empty() || key.1.is_empty(), "{key:?}"),
     }
 }
@@ -110,8 +111,8 @@ fn many(builder: &mut SnapshotBuilder, model: &mut Model, input: &mut Input<'_>)
     let (from, count) = (input.byte() % MAX_MANY, input.byte() % MAX_MANY);
     let body = input.short();
     for number in 0..count {
-        let name = format!("{:03}", from.saturating_add(number) % MAX_MANY);
-        let resource = Resource::builder(CLUSTER, name.as_str(), body.clone());
+        let name = Name::from(format!("{:03}", from.saturating_add(number) % MAX_MANY));
+        let resource = Resource::builder(CLUSTER, name.clone(), body.clone());
         builder.upsert(resource).expect("it has a name");
         model.insert((CLUSTER, name), (body.clone(), None));
     }
@@ -130,6 +131,7 @@ fn check(last: &Snapshot, snapshot: &Snapshot, model: &Model) {
     for (type_url, set) in snapshot.sets() {
         check_encoding(type_url, set);
         check_anew(set);
+        check_identifiers(set);
         if let Some(before) = last.set(type_url) {
             check_difference(before, set);
         }
@@ -145,6 +147,21 @@ fn check_anew(set: &ResourceSet) {
     assert_eq!(anew.len(), set.len());
     assert_eq!(anew.wildcard_len(), set.wildcard_len());
     assert!(set.diff_from(&anew).is_empty());
+}
+
+/// A resource is found by each of its identifiers, and whatever is found by one has it.
+fn check_identifiers(set: &ResourceSet) {
+    let has = |resource: &Resource, identifier: &Name| {
+        let mut others = resource.other_identifiers();
+        resource.name() == identifier || others.any(|other| other == identifier)
+    };
+    for resource in set.iter() {
+        for identifier in resource.other_identifiers().chain([resource.name()]) {
+            let found: Vec<_> = set.identified_by(identifier).collect();
+            assert!(found.iter().all(|found| has(found, identifier)));
+            assert!(found.iter().any(|found| found.name() == resource.name()));
+        }
+    }
 }
 
 /// The same resource, made anew.

@@ -1,7 +1,6 @@
 //! Reads requests. A request has three roles that do not depend on each other: it acknowledges, it subscribes, and it
 //! may start over.
 
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -201,8 +200,8 @@ fn owe_early(state: &mut TypeState, early: Early) {
 /// The versions that a client brings from an earlier stream. They are not a subscription (C-173). That it has something
 /// is believed in any case.
 ///
-/// A client that names something by an alias brings the version under the resource's own name; which that is shows when
-/// the two are compared with what there is. Who has brought each name that it names has used no alias.
+/// A client that names something by an alias brings the version under the resource's own name. Whether it wants what has
+/// that name shows only when that is compared with what there is, so no version is passed over here.
 fn claims(
     state: &TypeState,
     versions: Vec<(Bytes, Bytes)>,
@@ -212,20 +211,15 @@ fn claims(
         Ok(text) => Ok(String::from(text)),
         Err(_) => Err(invalid(state, "initial_resource_versions")),
     };
-    let brought: BTreeSet<_> = versions.iter().map(|(name, _)| &name[..]).collect();
-    let mut names = state.subscription.names().iter();
-    let uses_aliases = !names.all(|name| name.is_glob() || brought.contains(name.as_bytes()));
     let mut claims = Vec::with_capacity(versions.len());
     for (name, version) in &versions {
         let name = Name::from(text(name)?);
-        if uses_aliases || state.subscription.covers_name(&name) {
-            let version = match distrusted.is_some_and(|unsettled| unsettled.contains(&name)) {
-                // No resource has it.
-                true => String::new(),
-                false => text(version)?,
-            };
-            claims.push((name, Version::from(version)));
-        }
+        let version = match distrusted.is_some_and(|unsettled| unsettled.contains(&name)) {
+            // No resource has it.
+            true => String::new(),
+            false => text(version)?,
+        };
+        claims.push((name, Version::from(version)));
     }
     Ok(claims)
 }

@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use portolan_engine::Variant;
 
 use self::trace::{Said, Trace};
-pub(crate) use self::written::{nodes, references, resources};
+use self::written::identifiers;
+pub(crate) use self::written::{names, nodes, references, resources};
 use crate::session::{flag, op};
 use crate::wire::op as wire_op;
 
@@ -60,9 +61,10 @@ fn stream(trace: &Trace) -> Vec<u8> {
     out
 }
 
-/// What happened on each stream, to the session and at the source.
+/// What happened on each stream, to the session and at the source; and what no trace has.
 pub(crate) fn sessions() -> Vec<Vec<u8>> {
-    traces().iter().map(session).collect()
+    let traces = traces().iter().map(session);
+    traces.chain(identifiers()).collect()
 }
 
 fn session(trace: &Trace) -> Vec<u8> {

@@ -12,6 +12,7 @@ use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 
 use crate::resources::op;
+use crate::session::{GLOB, OTHER_SPELLING, URL, flag, how, op as session};
 
 /// A bare node, and one that says as much of itself as an Envoy does.
 pub(crate) fn nodes() -> Vec<Vec<u8>> {
@@ -92,8 +93,65 @@ pub(crate) fn resources() -> Vec<Vec<u8>> {
         put(op::INSERT, 4 | 16, b"a", b"body"),
         vec![1, b'v', 1, b'z'],
         put(op::INSERT, 3, b"widget", b"name"),
+        put(
+            op::INSERT,
+            16,
+            b"xdstp://a/envoy.config.cluster.v3.Cluster/d/x?b&a=1",
+            b"body",
+        ),
+        vec![1, b'z'],
     ];
     vec![few.concat(), many.concat(), attributes.concat()]
+}
+
+/// Names of each kind.
+pub(crate) fn names() -> Vec<Vec<u8>> {
+    let names = [
+        "plain/name",
+        "rc/*",
+        "xdstp://a/envoy.config.route.v3.RouteConfiguration/foo/x?b=2&a=1",
+        "xdstp:///envoy.config.route.v3.RouteConfiguration/%66oo/*?k=v%26",
+        "xdstp://a/envoy.config.listener.v3.Listener/x#f",
+        "xdstp://a",
+    ];
+    names.map(|name| name.as_bytes().to_vec()).to_vec()
+}
+
+/// A delta session that asks by globs, aliases and other spellings, gives some up, and comes back.
+pub(crate) fn identifiers() -> Vec<Vec<u8>> {
+    let routes = 3;
+    let publish =
+        |from, count, revision, how| [session::PUBLISH, routes, from, count, revision, how];
+    let ask = |subscribe: &[u8], unsubscribe: &[u8]| {
+        let mut out = vec![session::REQUEST, routes, 0, 0, subscribe.len() as u8];
+        out.extend(subscribe);
+        out.push(unsubscribe.len() as u8);
+        out.extend(unsubscribe);
+        out.push(0);
+        out
+    };
+    let said = [
+        vec![flag::DELTA],
+        publish(URL, 6, 1, how::ALIASED).to_vec(),
+        ask(&[GLOB, OTHER_SPELLING | 1, 4], &[]),
+        vec![session::DRIVE],
+        publish(URL, 3, 2, 0).to_vec(),
+        vec![session::DRIVE],
+        ask(&[URL | 1], &[GLOB]),
+        publish(URL, 4, 1, how::REMOVED).to_vec(),
+        vec![
+            session::DRIVE,
+            session::RECONNECT,
+            session::RESUME,
+            routes,
+            2,
+            GLOB,
+            4,
+        ],
+        vec![session::DRIVE],
+        publish(URL, 6, 3, how::ALIASED).to_vec(),
+    ];
+    vec![said.concat()]
 }
 
 /// Each type as one would write it, and what says most of references.

@@ -58,8 +58,13 @@ pub(crate) const STAR: u8 = 0xfe;
 const NOT_TEXT: u8 = 0xfd;
 const LONG: u8 = 0xfc;
 
-/// Names that resources can have.
+/// Names that resources can have, plain ones and, from [`URL`] on, as many in URL form.
 const NAMES: u8 = 40;
+
+/// From here on numbers stand for names in URL form, for their other spelling, and for their globs.
+pub(crate) const URL: u8 = 0x80;
+pub(crate) const OTHER_SPELLING: u8 = 0xc0;
+pub(crate) const GLOB: u8 = 0xe0;
 
 /// Lets one thing happen.
 pub(super) fn apply(world: &mut World, input: &mut Input<'_>) {
@@ -125,24 +130,44 @@ fn type_url(input: &mut Input<'_>) -> TypeUrl {
     TYPES[input.below(TYPES.len())].1.clone()
 }
 
-fn name(number: u8) -> String {
-    format!("n{}", number % NAMES)
+/// A name that a resource of this type can have.
+fn name(type_url: &TypeUrl, number: u8) -> String {
+    match number {
+        URL.. => in_url_form(
+            type_url,
+            number % 2,
+            &format!("n{}", number % 32),
+            "a=1&b=2",
+        ),
+        number => format!("n{}", number % NAMES),
+    }
+}
+
+fn in_url_form(type_url: &TypeUrl, directory: u8, last: &str, query: &str) -> String {
+    let message = type_url.as_str().rsplit('/').next().unwrap_or_default();
+    format!("xdstp://a/{message}/d{directory}/{last}?{query}")
 }
 
 /// A name as a client may send it.
-fn any_name(number: u8) -> Bytes {
+fn any_name(type_url: &TypeUrl, number: u8) -> Bytes {
     match number {
         EMPTY => Bytes::new(),
         STAR => Bytes::from_static(b"*"),
         NOT_TEXT => Bytes::from_static(b"n\xff"),
         LONG => Bytes::from_static(&[b'x'; 600]),
-        number => name(number).into(),
+        GLOB.. => in_url_form(type_url, number % 2, "*", "a=1&b=2").into(),
+        OTHER_SPELLING.. => {
+            let last = format!("n{}", number % 32);
+            in_url_form(type_url, number % 2, &last, "b=2&a=%31").into()
+        }
+        number => name(type_url, number).into(),
     }
 }
 
-fn any_names(input: &mut Input<'_>) -> Vec<Bytes> {
+fn any_names(type_url: &TypeUrl, input: &mut Input<'_>) -> Vec<Bytes> {
     let count = input.byte() % 64;
-    (0..count).map(|_| any_name(input.byte())).collect()
+    let numbers = (0..count).map(|_| input.byte());
+    numbers.map(|number| any_name(type_url, number)).collect()
 }
 
 /// A request of any content. It speaks of responses that the client got, or of none that there ever was.
@@ -153,7 +178,7 @@ fn request(variant: Variant, client: &mut PlainClient, input: &mut Input<'_>) ->
     match variant {
         Variant::Sotw => {
             let mut request = client.sotw_request(&url, [""; 0]);
-            request.names = any_names(input);
+            request.names = any_names(&url, input);
             request.nonce = nonce;
             request.error = error;
             version(&mut request, input);
@@ -162,9 +187,9 @@ fn request(variant: Variant, client: &mut PlainClient, input: &mut Input<'_>) ->
         _ => {
             let mut request = DeltaRequest::default();
             request.type_url = url.to_string();
-            request.subscribe = any_names(input);
-            request.unsubscribe = any_names(input);
-            let claimed = any_names(input).into_iter();
+            request.subscribe = any_names(&url, input);
+            request.unsubscribe = any_names(&url, input);
+            let claimed = any_names(&url, input).into_iter();
             request.initial_versions = claimed
                 .map(|name| (name, Bytes::from_static(b"1")))
                 .collect();
@@ -213,7 +238,7 @@ fn resume(client: &mut PlainClient, input: &mut Input<'_>) {
     let held = client.held(&url);
     let versions = held.values();
     let versions = versions.map(|r| (r.name().as_str(), r.version().as_str()));
-    let names: Vec<_> = any_names(input)
+    let names: Vec<_> = any_names(&url, input)
         .iter()
         .map(|name| String::from_utf8_lossy(name).into_owned())
         .collect();
@@ -230,12 +255,17 @@ fn publish(shelf: &Shelf, input: &mut Input<'_>) {
     }
     shelf.edit(|snapshot| {
         for number in 0..count {
-            let name = name(from.wrapping_add(number));
+            let number = from.wrapping_add(number);
+            let name = name(&url, number);
             if how & how::REMOVED != 0 {
                 snapshot.remove(&url, &name);
                 continue;
             }
             let resource = resource(&url, name, revision, how);
+            let resource = match how & how::ALIASED != 0 {
+                true => resource.alias(format!("n{}", number % 8)),
+                false => resource,
+            };
             snapshot.upsert(resource).expect("it has a name and a type");
         }
         if how & how::LABELLED != 0 {
@@ -253,6 +283,7 @@ pub(crate) mod how {
     pub(crate) const VERSIONED: u8 = 16;
     pub(crate) const LABELLED: u8 = 32;
     pub(crate) const LARGE: u8 = 64;
+    pub(crate) const ALIASED: u8 = 128;
 }
 
 fn resource(url: &TypeUrl, name: String, revision: u8, how: u8) -> ResourceBuilder {
