@@ -4,6 +4,7 @@ use bytes::Bytes;
 use portolan_core::TypeUrl;
 use portolan_engine::{DeltaRequest, Request, Response, SotwRequest, Variant};
 
+use crate::collection::glob;
 use crate::{Collection, Stream};
 
 /// What a client subscribes of a type.
@@ -14,6 +15,8 @@ pub enum Wants {
     Wildcard,
     /// Each resource, by its name, as Envoy does with endpoints and routes.
     Named,
+    /// Each endpoint, by the glob of all of them.
+    Glob,
 }
 
 impl Wants {
@@ -23,6 +26,7 @@ impl Wants {
         match self {
             Self::Wildcard => vec![Bytes::from_static(b"*")],
             Self::Named => collection.names().to_vec(),
+            Self::Glob => vec![glob()],
         }
     }
 }

@@ -3,7 +3,7 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use portolan_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
-use portolan_core::well_known::{CLUSTER, ENDPOINT};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LOCALITY_ENDPOINT};
 use portolan_core::{
     Facts, Node, NodeId, Peer, ReadyWhen, Reference, References, Resource, ResourceBuilder,
     Snapshot, Source, TypeUrl, View,
@@ -14,7 +14,10 @@ const BODY: usize = 200;
 
 const GROUP: &str = "group";
 
-/// A cache that serves so many clusters, and so many endpoints under the same names.
+/// Where all endpoints are.
+const DIRECTORY: &str = "xdstp://bench/envoy.config.endpoint.v3.LbEndpoint/cluster/locality/";
+
+/// A cache that serves so many clusters, so many assignments under the same names, and so many endpoints in one directory.
 #[derive(Debug)]
 pub struct Collection {
     writer: SnapshotCacheWriter<String>,
@@ -33,7 +36,7 @@ impl Collection {
         let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
         let mut snapshot = Snapshot::builder();
         for index in 0..size {
-            for url in [CLUSTER, ENDPOINT] {
+            for url in [CLUSTER, ENDPOINT, LOCALITY_ENDPOINT] {
                 let added = snapshot.insert(resource(&url, index, 0));
                 added.expect("each name occurs once");
             }
@@ -54,10 +57,16 @@ impl Collection {
         self.names.len()
     }
 
-    /// The names, as a request holds them.
+    /// The names of clusters and assignments, as a request holds them.
     #[must_use]
     pub fn names(&self) -> &[Bytes] {
         &self.names
+    }
+
+    /// The name of a resource of this type.
+    #[must_use]
+    pub fn name(&self, url: &TypeUrl, index: usize) -> Bytes {
+        Bytes::from(name_of(url, index))
     }
 
     /// Publishes a copy in which these resources have another body than ever before.
@@ -117,10 +126,23 @@ pub(crate) fn name(index: usize) -> String {
     format!("outbound|8080||service-{index:06}.default.svc.cluster.local")
 }
 
+/// The names of endpoints are in URL form; the glob of all of them is that of [`glob`].
+fn name_of(url: &TypeUrl, index: usize) -> String {
+    match *url == LOCALITY_ENDPOINT {
+        true => format!("{DIRECTORY}{index:06}"),
+        false => name(index),
+    }
+}
+
+/// What stands for all endpoints.
+pub(crate) fn glob() -> Bytes {
+    Bytes::from(format!("{DIRECTORY}*"))
+}
+
 pub(crate) fn resource(url: &TypeUrl, index: usize, revision: u32) -> ResourceBuilder {
     let mut body = format!("revision {revision} of {index}").into_bytes();
     body.resize(BODY, b' ');
-    Resource::builder(url.clone(), name(index), body)
+    Resource::builder(url.clone(), name_of(url, index), body)
 }
 
 /// A cluster refers to the endpoints of its name.

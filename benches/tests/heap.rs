@@ -3,7 +3,7 @@
 
 use portolan_benches::{Client, Collection, Stream, Wants};
 use portolan_core::TypeUrl;
-use portolan_core::well_known::{CLUSTER, ENDPOINT};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LOCALITY_ENDPOINT};
 use portolan_engine::Variant;
 
 const SIZES: [usize; 2] = [1_000, 10_000];
@@ -17,6 +17,9 @@ const WILDCARD: Shape = &[(CLUSTER, Wants::Wildcard)];
 
 /// As Envoy does: all clusters, and the endpoints of each.
 const ENVOY: Shape = &[(CLUSTER, Wants::Wildcard), (ENDPOINT, Wants::Named)];
+
+/// All endpoints of a locality.
+const GLOB: Shape = &[(LOCALITY_ENDPOINT, Wants::Glob)];
 
 fn open(collection: &Collection, variant: Variant, shape: Shape) -> (Stream, Client) {
     let mut stream = Stream::open(collection, variant);
@@ -69,6 +72,11 @@ fn a_delta_wildcard_keeps_the_same_for_any_number_of_resources() {
 #[test]
 fn a_delta_stream_like_envoys_keeps_the_same_for_any_number_of_resources() {
     assert_flat(Variant::Delta, ENVOY, 16 * KIB);
+}
+
+#[test]
+fn a_delta_glob_keeps_the_same_for_any_number_of_members() {
+    assert_flat(Variant::Delta, GLOB, 8 * KIB);
 }
 
 #[test]

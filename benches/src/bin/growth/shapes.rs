@@ -2,7 +2,7 @@
 
 use portolan_benches::{Client, Collection, Linear, Stream, Wants};
 use portolan_core::TypeUrl;
-use portolan_core::well_known::{CLUSTER, ENDPOINT};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LOCALITY_ENDPOINT};
 use portolan_engine::Variant;
 
 use crate::{Growth, count};
@@ -33,6 +33,15 @@ pub(crate) const SHAPES: &[Shape] = &[
         variant: Variant::Delta,
         url: ENDPOINT,
         wants: Wants::Named,
+        push: Growth::Flat,
+        acknowledgement: Growth::Flat,
+        request: Growth::Flat,
+    },
+    Shape {
+        name: "delta, one glob",
+        variant: Variant::Delta,
+        url: LOCALITY_ENDPOINT,
+        wants: Wants::Glob,
         push: Growth::Flat,
         acknowledgement: Growth::Flat,
         request: Growth::Flat,
@@ -133,7 +142,7 @@ impl Shape {
             further.tell(request);
         });
 
-        let name = collection.names()[middle].clone();
+        let name = collection.name(&self.url, middle);
         if self.wants == Wants::Named {
             let request = client.without(&self.url, &name);
             self.count("one name less", self.request, || further.tell(request));
