@@ -47,7 +47,8 @@ pub enum EntryForm {
 /// The version is a hash of body, aliases and constraints (not of the TTL), unless the caller chose one.
 ///
 /// In a set, something else may stand in the place of a resource: that there is an error, see
-/// [`failed`](Self::failed). Such an entry has a name and no body, and no wildcard covers it.
+/// [`failed`](Self::failed), or that nobody has said yet, see [`pending`](Self::pending). Such an entry has a name and no
+/// body, and no wildcard covers it.
 ///
 /// ```
 /// use portolan_core::{Resource, well_known};
@@ -69,13 +70,20 @@ struct Inner {
     attributes: Attributes,
     /// The glob collection that it is a member of.
     glob: Option<Name>,
-    /// Why there is no resource, where there is none.
-    failure: Option<Box<ResourceFailure>>,
+    standing: Standing,
     /// Of an error the two entries have different keys: that of delta, and behind it that of state of the world.
     entry: Bytes,
     sotw_at: usize,
     body_at: usize,
     facts: OnceLock<Facts>,
+}
+
+/// What an entry of a set is.
+#[derive(Clone, Debug)]
+enum Standing {
+    Resource,
+    Failed(Box<ResourceFailure>),
+    Pending,
 }
 
 /// What a resource has besides its body.
@@ -127,13 +135,46 @@ impl Resource {
             .finish();
         let encoded = failure.encode_entries(&builder.name);
         let version = Version::from(format!("{content:032x}"));
-        Ok(builder.finish(version, content, encoded, Some(Box::new(failure))))
+        let standing = Standing::Failed(Box::new(failure));
+        Ok(builder.finish(version, content, encoded, standing))
+    }
+
+    /// In place of a resource: that nobody has said yet whether there is one. Who names it is neither told that there is
+    /// none nor anything else of it, and is answered when it is known (C-235).
+    ///
+    /// # Errors
+    /// [`ResourceError::Unnamed`], [`ResourceError::Untyped`] and [`ResourceError::InvalidName`].
+    pub fn pending(
+        type_url: impl Into<TypeUrl>,
+        name: impl Into<Name>,
+    ) -> Result<Self, ResourceError> {
+        let builder = Self::builder(type_url, name, Bytes::new()).on_demand(true);
+        builder.check()?;
+        builder.check_names()?;
+        let content = Digest::new("pending").finish();
+        let version = Version::from(format!("{content:032x}"));
+        Ok(builder.finish(version, content, (Bytes::new(), 0, 0), Standing::Pending))
+    }
+
+    /// Whether this is a resource, and not what stands in the place of one.
+    #[must_use]
+    pub fn is_resource(&self) -> bool {
+        matches!(self.0.standing, Standing::Resource)
+    }
+
+    /// Whether nobody has said yet whether there is a resource of this name.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        matches!(self.0.standing, Standing::Pending)
     }
 
     /// Why there is no resource of this name; `None` where this is one.
     #[must_use]
     pub fn failure(&self) -> Option<&ResourceFailure> {
-        self.0.failure.as_deref()
+        match &self.0.standing {
+            Standing::Failed(failure) => Some(failure),
+            Standing::Resource | Standing::Pending => None,
+        }
     }
 
     /// The type.
@@ -201,7 +242,7 @@ impl Resource {
             body: self.body(),
             attributes,
         };
-        let (entry, sotw_at, body_at) = match &inner.failure {
+        let (entry, sotw_at, body_at) = match self.failure() {
             Some(failure) => failure.encode_entries(&builder.name),
             None => builder.encode_entry(self.version()),
         };
@@ -213,7 +254,7 @@ impl Resource {
             element: inner.element,
             attributes: builder.attributes,
             glob: inner.glob.clone(),
-            failure: inner.failure.clone(),
+            standing: inner.standing.clone(),
             entry,
             sotw_at,
             body_at,
@@ -244,7 +285,7 @@ impl Resource {
     #[must_use]
     pub fn entry(&self, form: EntryForm) -> Bytes {
         match form {
-            EntryForm::Delta if self.0.failure.is_some() => self.0.entry.slice(..self.0.sotw_at),
+            EntryForm::Delta if !self.is_resource() => self.0.entry.slice(..self.0.sotw_at),
             EntryForm::Delta => self.0.entry.clone(),
             EntryForm::Sotw => self.0.entry.slice(self.0.sotw_at..),
         }
@@ -254,7 +295,7 @@ impl Resource {
     #[must_use]
     pub fn entry_len(&self, form: EntryForm) -> usize {
         match form {
-            EntryForm::Delta if self.0.failure.is_some() => self.0.sotw_at,
+            EntryForm::Delta if !self.is_resource() => self.0.sotw_at,
             EntryForm::Delta => self.0.entry.len(),
             EntryForm::Sotw => self.0.entry.len() - self.0.sotw_at,
         }
@@ -268,9 +309,9 @@ impl Resource {
 
     /// What the resource refers to and when it is ready. Read from the body once, whoever asks first.
     pub fn facts(&self, references: &dyn References) -> &Facts {
-        self.0.facts.get_or_init(|| match self.0.failure {
-            Some(_) => Facts::default(),
-            None => references.facts(&self.0.type_url, &self.body()),
+        self.0.facts.get_or_init(|| match self.is_resource() {
+            true => references.facts(&self.0.type_url, &self.body()),
+            false => Facts::default(),
         })
     }
 
@@ -303,6 +344,7 @@ impl fmt::Debug for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.failure() {
             Some(failure) => write!(f, "Resource({}: {failure})", self.0.name),
+            None if self.is_pending() => write!(f, "Resource({}: pending)", self.0.name),
             None => write!(f, "Resource({}@{})", self.0.name, self.0.version),
         }
     }
@@ -423,7 +465,7 @@ impl ResourceBuilder {
     }
 
     fn equals(&self, resource: &Resource) -> bool {
-        resource.0.failure.is_none()
+        resource.is_resource()
             && self.attributes == resource.0.attributes
             && self.name == resource.0.name
             && self.type_url == resource.0.type_url
@@ -437,7 +479,7 @@ impl ResourceBuilder {
             None => Version::from(format!("{content:032x}")),
         };
         let encoded = self.encode_entry(&version);
-        self.finish(version, content, encoded, None)
+        self.finish(version, content, encoded, Standing::Resource)
     }
 
     fn finish(
@@ -445,7 +487,7 @@ impl ResourceBuilder {
         version: Version,
         content: u128,
         (entry, sotw_at, body_at): (Bytes, usize, usize),
-        failure: Option<Box<ResourceFailure>>,
+        standing: Standing,
     ) -> Resource {
         let identity = Digest::new("identity")
             .field(version.as_str().as_bytes())
@@ -465,7 +507,7 @@ impl ResourceBuilder {
             element,
             attributes: self.attributes,
             glob,
-            failure,
+            standing,
             entry,
             sotw_at,
             body_at,

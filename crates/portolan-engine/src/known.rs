@@ -77,6 +77,27 @@ impl Known {
         self.claimed_bytes = 0;
     }
 
+    /// The same, but of what is pending there the client keeps what it has.
+    pub(crate) fn move_past(&mut self, set: &ResourceSet) {
+        let kept = set.pending().filter_map(|name| {
+            let held = match self.overlay.get(name) {
+                OverlayEntry::Patched(held) => held.clone(),
+                OverlayEntry::Base(resource) => Held::sent(resource),
+                _ => return None,
+            };
+            Some((name.clone(), held))
+        });
+        let kept: Vec<_> = kept.collect();
+        self.move_to(set);
+        for (name, held) in kept {
+            self.patched_links |= matches!(held, Held::SentLinked(_));
+            if let Held::Claimed(version) = &held {
+                self.claimed_bytes += name.len() + version.as_str().len();
+            }
+            self.overlay.set(name, held);
+        }
+    }
+
     pub(crate) fn sent(&mut self, resource: &Resource) {
         let held = Held::sent(resource);
         self.patched_links |= matches!(held, Held::SentLinked(_));

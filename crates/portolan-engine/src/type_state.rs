@@ -1,3 +1,4 @@
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use portolan_core::{Name, ResourceSet, ResourceType, SotwMode, TypeUrl};
@@ -62,6 +63,29 @@ impl TypeState {
     pub(crate) fn is_rejected(&self, set: &ResourceSet) -> bool {
         let wanted = |name: &Name| set.entry(name).is_some_and(|r| self.subscription.covers(r));
         !self.suspects.is_empty() && self.suspects.names().iter().any(wanted)
+    }
+
+    /// The names that the client waits for and of which it is not known yet what to say (C-235).
+    pub(crate) fn awaits(&self, set: &ResourceSet) -> Vec<Name> {
+        let is_owed = |name: &Name| self.owed.all_names || self.owed.is_asked(name);
+        let brought = |name: &Name| {
+            self.owed.unless_claimed && self.known.holds_name(name, &self.subscription)
+        };
+        let pending = set
+            .pending()
+            .filter(|name| self.subscription.names().contains(name));
+        let owed = pending.filter(|name| is_owed(name) && !brought(name));
+        owed.cloned().collect()
+    }
+
+    /// Whether a client would delete what it is to keep if it was answered with everything now: it has something from
+    /// before, and it is not known of all that it names what there is.
+    pub(crate) fn would_lose(&self, set: &ResourceSet) -> bool {
+        let is_first = self.owed.all_names && self.owed.even_nothing;
+        is_first
+            && set
+                .pending()
+                .any(|name| self.subscription.names().contains(name))
     }
 
     pub(crate) fn is_full_state(&self, variant: Variant) -> bool {

@@ -50,6 +50,17 @@ impl LinearEdit {
         Ok(self)
     }
 
+    /// Says of a name that it is not known yet whether there is a resource, in place of what there is of that name. See
+    /// [`SnapshotBuilder::pending`](portolan_core::SnapshotBuilder::pending).
+    ///
+    /// # Errors
+    /// As [`Resource::pending`]. The edit is then as it was before the call.
+    pub fn pending(&mut self, name: impl Into<Name>) -> Result<&mut Self, ResourceError> {
+        let pending = Resource::pending(self.type_url.clone(), name)?;
+        self.changes.insert(pending.name().clone(), Some(pending));
+        Ok(self)
+    }
+
     /// Takes out what there is of a name. A name that is not there is no error.
     pub fn remove(&mut self, name: impl Into<Name>) -> &mut Self {
         self.changes.insert(name.into(), None);

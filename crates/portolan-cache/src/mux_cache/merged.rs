@@ -86,7 +86,7 @@ impl Merged {
         let largest = largest.unwrap_or_default();
         let others = inputs.iter().enumerate().filter(|(at, _)| *at != largest);
         let names: BTreeSet<_> = others
-            .flat_map(|(_, set)| set.entries().map(Resource::name))
+            .flat_map(|(_, set)| set.entries().map(Resource::name).chain(set.pending()))
             .collect();
         let (set, clashes) = (inputs[largest].clone(), Arc::default());
         let (set, clashes) = change(&set, &clashes, names, &inputs, parts);
@@ -100,13 +100,16 @@ impl Merged {
     /// The value after the parts went on to `inputs`. Costs what changed in them.
     fn follow(&self, inputs: Box<[ResourceSet]>, parts: &[usize]) -> Self {
         let pairs = inputs.iter().zip(&self.inputs);
-        let moved = pairs.filter(|(new, old)| new.id() != old.id());
-        let diffs: Vec<_> = moved.map(|(new, old)| new.diff_from(old)).collect();
+        let moved: Vec<_> = pairs.filter(|(new, old)| new.id() != old.id()).collect();
+        let diffs: Vec<_> = moved.iter().map(|(new, old)| new.diff_from(old)).collect();
+        // That a name has become pending is no difference.
+        let pending = moved.iter().flat_map(|(new, _)| new.pending());
         let names = diffs.iter().flat_map(|diff| {
             let retimed = diff.retimed().iter().map(Resource::name);
             diff.names().chain(retimed)
         });
-        let (set, clashes) = change(&self.set, &self.clashes, names.collect(), &inputs, parts);
+        let names = names.chain(pending).collect();
+        let (set, clashes) = change(&self.set, &self.clashes, names, &inputs, parts);
         Self {
             inputs,
             set,
@@ -133,7 +136,10 @@ fn change(
         let held: Vec<_> = held.collect();
         match held.first() {
             Some((resource, _)) => set.upsert(Resource::clone(resource)),
-            None => set.remove(name.clone()),
+            None => match inputs.iter().find_map(|set| set.held(name)) {
+                Some(pending) => set.upsert(pending.clone()),
+                None => set.remove(name.clone()),
+            },
         };
         let sides = sides(&held);
         if clashes.get(name) != sides {

@@ -18,7 +18,7 @@ pub struct Diff {
     removals: Box<[Name]>,
     retimed: Box<[Resource]>,
     on_demand: bool,
-    failed: bool,
+    other: bool,
     timed: bool,
     lens: EncodedLen,
     sotw: OnceLock<Arc<[Bytes]>>,
@@ -28,13 +28,16 @@ pub struct Diff {
 impl Diff {
     pub(super) fn between(old: &ResourceSet, new: &ResourceSet) -> Self {
         let (mut upserts, mut removals, mut retimed) = (Vec::new(), Vec::new(), Vec::new());
-        compare(old.chunks(), new.chunks(), |old, new| match (old, new) {
-            (Some(old), Some(new)) if old.same_content(new) => {
-                retimed.extend((old.ttl() != new.ttl()).then(|| new.clone()));
+        compare(old.chunks(), new.chunks(), |old, new| {
+            match (old, new.filter(|new| !new.is_pending())) {
+                (Some(old), Some(new)) if old.same_content(new) => {
+                    retimed.extend((old.ttl() != new.ttl()).then(|| new.clone()));
+                }
+                (_, Some(new)) => upserts.push(new.clone()),
+                (Some(old), None) if old.is_pending() && new.is_some() => {}
+                (Some(old), None) => removals.push(old.name().clone()),
+                (None, None) => {}
             }
-            (_, Some(new)) => upserts.push(new.clone()),
-            (Some(old), None) => removals.push(old.name().clone()),
-            (None, None) => {}
         });
         Self::new(old, upserts, removals, retimed)
     }
@@ -43,12 +46,15 @@ impl Diff {
     pub(super) fn made_by(changes: &Changes, old: &ResourceSet) -> Self {
         let (mut upserts, mut removals, mut retimed) = (Vec::new(), Vec::new(), Vec::new());
         for (name, new) in changes {
-            match (old.entry(name), new) {
+            let told = new.as_ref().filter(|new| !new.is_pending());
+            match (old.held(name), told) {
                 (Some(old), Some(new)) if old.same_content(new) => {
                     retimed.extend((old.ttl() != new.ttl()).then(|| new.clone()));
                 }
                 (_, Some(new)) => upserts.push(new.clone()),
-                (_, None) => removals.push(name.clone()),
+                (Some(old), None) if old.is_pending() && new.is_some() => {}
+                (Some(_), None) => removals.push(name.clone()),
+                (None, None) => {}
             }
         }
         Self::new(old, upserts, removals, retimed)
@@ -60,15 +66,15 @@ impl Diff {
         removals: Vec<Name>,
         retimed: Vec<Resource>,
     ) -> Self {
-        let was = |name: &Name| old.entry(name);
+        let was = |name: &Name| old.held(name);
         let former = || {
             let replaced = upserts.iter().map(Resource::name);
             replaced.chain(&removals).filter_map(was)
         };
         let on_demand = upserts.iter().chain(former()).any(Resource::on_demand);
-        // No wildcard covers an error.
-        let is_failed = |r: &Resource| r.failure().is_some();
-        let failed = on_demand && upserts.iter().chain(former()).any(is_failed);
+        // No wildcard covers what is no resource.
+        let is_other = |r: &Resource| !r.is_resource();
+        let other = on_demand && upserts.iter().chain(former()).any(is_other);
         let timed = upserts.iter().any(|r| r.ttl().is_some());
         Self {
             lens: EncodedLen::of(upserts.iter()),
@@ -76,7 +82,7 @@ impl Diff {
             removals: removals.into_boxed_slice(),
             retimed: retimed.into_boxed_slice(),
             on_demand,
-            failed,
+            other,
             timed,
             sotw: OnceLock::new(),
             delta: OnceLock::new(),
@@ -89,7 +95,8 @@ impl Diff {
         &self.upserts
     }
 
-    /// Names of which there is neither any more, sorted.
+    /// Names of which there is neither any more, or that were pending and have neither; sorted. A name that has become
+    /// pending in place of something is among them.
     #[must_use]
     pub fn removals(&self) -> &[Name] {
         &self.removals
@@ -121,10 +128,10 @@ impl Diff {
         self.on_demand
     }
 
-    /// Whether an error began, changed or ended.
+    /// Whether anything that differs was or is no resource.
     #[must_use]
-    pub fn touches_failed(&self) -> bool {
-        self.failed
+    pub fn touches_others(&self) -> bool {
+        self.other
     }
 
     /// Whether something that was added or changed has a time to live.

@@ -42,11 +42,11 @@ impl ResourceSet {
 
     /// The set that holds exactly `resources`, sharing with `self` whatever is equal. Gives `self` back where all is.
     pub(crate) fn replaced_by(&self, resources: BTreeMap<Name, Resource>) -> Self {
-        let gone = self.entries().filter(|r| !resources.contains_key(r.name()));
+        let gone = self.all().filter(|r| !resources.contains_key(r.name()));
         let mut changes: Changes = gone.map(|r| (r.name().clone(), None)).collect();
         for (name, resource) in resources {
             if !self
-                .entry(&name)
+                .held(&name)
                 .is_some_and(|held| held.is_same_value(&resource))
             {
                 changes.insert(name, Some(resource));
@@ -58,7 +58,7 @@ impl ResourceSet {
     /// The set after these changes: a resource is put in, `None` takes one out. Costs O(changes) plus a copy of the
     /// array of chunks.
     pub(crate) fn apply(&self, mut changes: Changes) -> Self {
-        changes.retain(|name, new| match (self.entry(name), new) {
+        changes.retain(|name, new| match (self.held(name), new) {
             (None, None) => false,
             (Some(old), Some(new)) => !old.is_same_value(new),
             _ => true,
@@ -69,7 +69,7 @@ impl ResourceSet {
         let mut totals = self.0.totals;
         let mut aliases = AliasChanges::default();
         for (name, new) in &changes {
-            if let Some(old) = self.entry(name) {
+            if let Some(old) = self.held(name) {
                 totals.take_out(old);
                 aliases.take_out(old);
             }
@@ -81,7 +81,9 @@ impl ResourceSet {
         let aliases = aliases.apply_to(self.0.aliases.as_ref());
         // What is known of the difference now need not be searched for in all chunks by the first stream that asks. From
         // nothing it would be everything, which is rarely asked.
-        let diff = (self.entries_len() > 0).then(|| Diff::made_by(&changes, self));
+        let diff = self
+            .holds_something()
+            .then(|| Diff::made_by(&changes, self));
         let changed = Self::from_chunks(rebuild(self.chunks(), changes), totals, aliases);
         if let Some(diff) = diff {
             changed.remember(self, diff);
@@ -184,12 +186,12 @@ impl ResourceSetEdit {
     pub fn get(&self, name: &str) -> Option<&Resource> {
         let entry = match self.changes.get(name) {
             Some(change) => change.as_ref(),
-            None => self.base.entry(name),
+            None => self.base.held(name),
         };
-        entry.filter(|r| r.failure().is_none())
+        entry.filter(|r| r.is_resource())
     }
 
-    /// Puts a resource or an error in, in place of what there is of that name.
+    /// Puts a resource in, or what stands for one, in place of what there is of that name.
     pub fn upsert(&mut self, resource: Resource) -> &mut Self {
         self.changes.insert(resource.name().clone(), Some(resource));
         self

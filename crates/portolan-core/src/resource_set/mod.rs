@@ -39,9 +39,9 @@ impl ValueId {
 /// that a change touched, so comparing two generations is comparing pointers, and each chunk is encoded once for all
 /// streams and generations that hold it. Cloning is cheap.
 ///
-/// An entry of a set need not be a resource: an [error](Resource::failed) may stand in the place of one.
-/// [`get`](Self::get), [`iter`](Self::iter) and [`len`](Self::len) speak of resources alone, [`entry`](Self::entry) and
-/// [`entries`](Self::entries) of both.
+/// An entry of a set need not be a resource: an [error](Resource::failed) may stand in the place of one, or that it is
+/// [pending](Resource::pending). [`get`](Self::get), [`iter`](Self::iter) and [`len`](Self::len) speak of resources alone,
+/// [`entry`](Self::entry) and [`entries`](Self::entries) of errors as well.
 ///
 /// ```
 /// use portolan_core::{Resource, ResourceSet, well_known::CLUSTER};
@@ -76,7 +76,8 @@ struct Totals {
     /// Of all entries.
     len: usize,
     failed: usize,
-    /// Entries that no wildcard covers, those of errors included.
+    pending: usize,
+    /// Entries that no wildcard covers, those that are no resources included.
     on_demand: usize,
     timed: usize,
     sum: u128,
@@ -86,6 +87,7 @@ impl Totals {
     fn put_in(&mut self, resource: &Resource) {
         self.len += 1;
         self.failed += usize::from(resource.failure().is_some());
+        self.pending += usize::from(resource.is_pending());
         self.on_demand += usize::from(resource.on_demand());
         self.timed += usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_add(resource.element());
@@ -94,6 +96,7 @@ impl Totals {
     fn take_out(&mut self, resource: &Resource) {
         self.len -= 1;
         self.failed -= usize::from(resource.failure().is_some());
+        self.pending -= usize::from(resource.is_pending());
         self.on_demand -= usize::from(resource.on_demand());
         self.timed -= usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_sub(resource.element());
@@ -136,7 +139,7 @@ impl ResourceSet {
         &self.0.version
     }
 
-    /// Whether both hold the same resources in the same versions, and the same errors.
+    /// Whether both hold the same resources in the same versions, the same errors, and the same pending names.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.0.id == other.0.id || self.0.version == other.0.version
@@ -145,7 +148,8 @@ impl ResourceSet {
     /// Number of resources.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.totals.len - self.0.totals.failed
+        let totals = &self.0.totals;
+        totals.len - totals.failed - totals.pending
     }
 
     /// Whether there are no resources.
@@ -157,7 +161,13 @@ impl ResourceSet {
     /// Number of resources and errors.
     #[must_use]
     pub fn entries_len(&self) -> usize {
-        self.0.totals.len
+        self.0.totals.len - self.0.totals.pending
+    }
+
+    /// Whether any name is [pending](Resource::pending).
+    #[must_use]
+    pub fn has_pending(&self) -> bool {
+        self.0.totals.pending > 0
     }
 
     /// Number of resources that a wildcard covers: all that are not on demand.
@@ -181,13 +191,26 @@ impl ResourceSet {
     /// The resource of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Resource> {
-        self.entry(name).filter(|r| r.failure().is_none())
+        self.held(name).filter(|r| r.is_resource())
     }
 
     /// What there is to say of that name: the resource, or the error in its place.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<&Resource> {
-        self.chunk_of(name)?.get(name)
+        self.held(name).filter(|r| !r.is_pending())
+    }
+
+    /// Whether it is not known yet if there is a resource of that name.
+    #[must_use]
+    pub fn is_pending(&self, name: &str) -> bool {
+        self.has_pending() && self.held(name).is_some_and(Resource::is_pending)
+    }
+
+    /// The pending names, sorted.
+    pub fn pending(&self) -> impl Iterator<Item = &Name> {
+        let chunks = self.0.chunks.iter().filter(|_| self.has_pending());
+        let all = chunks.flat_map(|c| c.resources());
+        all.filter(|r| r.is_pending()).map(Resource::name)
     }
 
     /// Whether there is a resource of that name.
@@ -225,6 +248,7 @@ impl ResourceSet {
     fn from<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Resource> {
         let chunks = &self.chunks()[self.place_of(name).unwrap_or(0)..];
         let resources = chunks.iter().flat_map(|chunk| chunk.resources());
+        let resources = resources.filter(|r| !r.is_pending());
         resources.skip_while(move |r| r.name().as_str() < name)
     }
 
@@ -236,12 +260,12 @@ impl ResourceSet {
 
     /// All resources, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Resource> + Clone {
-        self.entries().filter(|r| r.failure().is_none())
+        self.all().filter(|r| r.is_resource())
     }
 
     /// All resources and errors, sorted by name.
     pub fn entries(&self) -> impl Iterator<Item = &Resource> + Clone {
-        self.0.chunks.iter().flat_map(|c| c.resources())
+        self.all().filter(|r| !r.is_pending())
     }
 
     /// Whether a resource of this set refers to `name` of type `target`. What refers to what is kept per chunk, so
@@ -269,6 +293,22 @@ impl ResourceSet {
         self.0.chunks.partition_point(is_before).checked_sub(1)
     }
 
+    /// What the set holds under that name: the [entry](Self::entry), or that the name is pending.
+    #[must_use]
+    pub fn held(&self, name: &str) -> Option<&Resource> {
+        self.chunk_of(name)?.get(name)
+    }
+
+    /// Whether there is an entry of any kind.
+    pub(crate) fn holds_something(&self) -> bool {
+        self.0.totals.len > 0
+    }
+
+    /// All that the set holds, sorted by name.
+    fn all(&self) -> impl Iterator<Item = &Resource> + Clone {
+        self.0.chunks.iter().flat_map(|c| c.resources())
+    }
+
     fn chunks(&self) -> &[Arc<Chunk>] {
         &self.0.chunks
     }
@@ -282,7 +322,7 @@ impl Default for ResourceSet {
 
 impl fmt::Debug for ResourceSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.entries()).finish()
+        f.debug_set().entries(self.all()).finish()
     }
 }
 

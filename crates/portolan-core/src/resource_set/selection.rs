@@ -95,7 +95,7 @@ impl Selection {
         let is_failed = |r: &Resource| r.failure().is_some();
         let may_fail = match &self.0 {
             Picked::Chunks(..) => false,
-            Picked::Diff(diff) => diff.touches_failed(),
+            Picked::Diff(diff) => diff.touches_others(),
             Picked::Some(resources) => resources.iter().any(is_failed),
         };
         if !may_fail {

@@ -79,7 +79,7 @@ fn errors_are_entries_and_no_resources() {
         let upserts: Vec<_> = diff.upserts().iter().map(|r| r.name().as_str()).collect();
         assert_eq!(upserts, ["a", "b"]);
         assert_eq!(diff.removals(), ["c".into()]);
-        assert!(diff.touches_failed());
+        assert!(diff.touches_others());
         let mut selection = Selection::upserts(&diff);
         let taken = selection.take_failed();
         assert_eq!((taken.len(), selection.len()), (1, 1));
@@ -89,6 +89,40 @@ fn errors_are_entries_and_no_resources() {
     again.upsert(failed("a", "1"));
     let again = again.finish();
     assert!(again.same_content(&after) && again.diff_from(&after).is_empty());
+}
+
+#[test]
+fn what_is_pending_is_nothing_yet_and_no_news() {
+    let pending = |name: &str| Resource::pending(CLUSTER, name).unwrap();
+    let empty = ResourceSet::new([resource("a", 1)]).unwrap();
+    let mut edit = empty.edit();
+    edit.upsert(pending("b")).upsert(pending("c"));
+    let waiting = edit.finish();
+    assert_eq!((waiting.len(), waiting.entries_len()), (1, 1));
+    assert!(waiting.entry("b").is_none() && waiting.is_pending("b") && !waiting.is_pending("a"));
+    assert_eq!(
+        waiting.pending().map(|n| n.as_str()).collect::<Vec<_>>(),
+        ["b", "c"]
+    );
+    assert!(!waiting.same_content(&empty));
+    let diffs = |new: &ResourceSet, old: &ResourceSet| {
+        [new.diff_from(old), Arc::new(Diff::between(old, new))]
+    };
+    for diff in diffs(&waiting, &empty) {
+        assert!(diff.is_empty());
+    }
+    let mut edit = waiting.edit();
+    edit.upsert(resource("b", 1))
+        .remove("c")
+        .upsert(pending("a"));
+    let settled = edit.finish();
+    for diff in diffs(&settled, &waiting) {
+        let upserts: Vec<_> = diff.upserts().iter().map(|r| r.name().as_str()).collect();
+        assert_eq!(upserts, ["b"]);
+        assert_eq!(diff.removals(), ["a".into(), "c".into()]);
+        assert!(diff.touches_others());
+    }
+    assert!(!settled.has_pending() || settled.is_pending("a"));
 }
 
 proptest! {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use super::{Coverage, Inner, Referrers, Snapshot, TypeEntry};
 use crate::resource_set::Changes;
 use crate::{
-    Name, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet, TypeUrl, ValueId,
-    Version,
+    Lookup, Name, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet, TypeUrl,
+    ValueId, Version,
 };
 
 /// A [`Snapshot`] under construction.
@@ -31,7 +31,7 @@ impl Draft {
     fn entry(&self, name: &str) -> Option<&Resource> {
         match self.changes.get(name) {
             Some(change) => change.as_ref(),
-            None => self.kept.entry(name),
+            None => self.kept.held(name),
         }
     }
 
@@ -42,13 +42,13 @@ impl Draft {
             .filter(|name| self.kept.contains(name))
             .count();
         let after = self.changes.values().flatten();
-        let after = after.filter(|r| r.failure().is_none()).count();
+        let after = after.filter(|r| r.is_resource()).count();
         self.kept.len() - before + after
     }
 
     /// The finished set. One that started empty shares with `previous` whatever is equal.
     fn finish(self, previous: &ResourceSet) -> ResourceSet {
-        if self.kept.entries_len() > 0 {
+        if self.kept.holds_something() {
             return self.kept.apply(self.changes);
         }
         let resources = self.changes.into_iter();
@@ -143,6 +143,20 @@ impl SnapshotBuilder {
         Ok(self)
     }
 
+    /// Says of a name that it is not known yet whether there is a resource, in place of what there is of that name. Who
+    /// names it waits, and is answered when it is known (C-235).
+    ///
+    /// # Errors
+    /// As [`Resource::pending`].
+    pub fn pending(
+        &mut self,
+        type_url: impl Into<TypeUrl>,
+        name: impl Into<Name>,
+    ) -> Result<&mut Self, ResourceError> {
+        self.put(Resource::pending(type_url, name)?);
+        Ok(self)
+    }
+
     /// Takes out what there is of a name. A name that is not there is no error.
     pub fn remove(&mut self, type_url: &TypeUrl, name: &str) -> &mut Self {
         if let Some(draft) = self.types.get_mut(type_url) {
@@ -200,13 +214,14 @@ impl SnapshotBuilder {
     #[must_use]
     pub fn get(&self, type_url: &TypeUrl, name: &str) -> Option<&Resource> {
         let entry = self.types.get(type_url)?.entry(name);
-        entry.filter(|r| r.failure().is_none())
+        entry.filter(|r| r.is_resource())
     }
 
-    /// Why there is no resource of that name as it stands now, where that was said.
+    /// What stands for a name now. That nothing was said of it is [`Lookup::Absent`].
     #[must_use]
-    pub fn failure(&self, type_url: &TypeUrl, name: &str) -> Option<&ResourceFailure> {
-        self.types.get(type_url)?.entry(name)?.failure()
+    pub fn lookup(&self, type_url: &TypeUrl, name: &str) -> Lookup<'_> {
+        let entry = self.types.get(type_url).and_then(|t| t.entry(name));
+        entry.map_or(Lookup::Absent, Lookup::of)
     }
 
     /// Number of resources of all types.
@@ -254,11 +269,11 @@ impl SnapshotBuilder {
 
     fn check_new(&self, type_url: &TypeUrl, name: &Name) -> Result<(), ResourceError> {
         match self.types.get(type_url).and_then(|t| t.entry(name)) {
-            Some(_) => Err(ResourceError::Duplicate {
+            Some(entry) if !entry.is_pending() => Err(ResourceError::Duplicate {
                 type_url: type_url.clone(),
                 name: name.clone(),
             }),
-            None => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -273,7 +288,6 @@ impl SnapshotBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Lookup;
     use crate::well_known::{CLUSTER, ENDPOINT, LISTENER};
 
     fn cluster(name: &str, body: &'static [u8]) -> ResourceBuilder {
@@ -324,7 +338,7 @@ mod tests {
         builder.insert(cluster("a", b"1")).unwrap();
         builder.fail(CLUSTER, "a", gone()).unwrap();
         assert!(builder.get(&CLUSTER, "a").is_none() && builder.is_empty());
-        assert_eq!(builder.failure(&CLUSTER, "a"), Some(&gone()));
+        assert!(matches!(builder.lookup(&CLUSTER, "a"), Lookup::Error(f) if *f == gone()));
         assert!(builder.insert(cluster("a", b"1")).is_err());
         assert!(builder.fail(CLUSTER, "", gone()).is_err());
         let first = builder.build();

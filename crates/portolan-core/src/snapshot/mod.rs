@@ -108,11 +108,7 @@ impl Snapshot {
         let Some(set) = self.set(type_url) else {
             return Lookup::Pending;
         };
-        match set.entry(name).map(|entry| (entry, entry.failure())) {
-            Some((_, Some(failure))) => Lookup::Error(failure),
-            Some((resource, None)) => Lookup::Present(resource),
-            None => Lookup::Absent,
-        }
+        set.held(name).map_or(Lookup::Absent, Lookup::of)
     }
 
     /// What goes into `version_info` for a type: the caller's label, or else the version of the set's content.
@@ -176,7 +172,7 @@ impl Snapshot {
         self.len() == 0
     }
 
-    /// Whether both hold the same resources in the same versions and the same errors, and speak for the same types. Labels do not count.
+    /// Whether both hold the same resources in the same versions the same errors and pending names, and speak for the same types. Labels do not count.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         let same_in = |a: &Self, b: &Self| {

@@ -107,7 +107,7 @@ impl Changes {
 }
 
 fn covers_all(subscription: &Subscription, diff: &Diff) -> bool {
-    if diff.touches_failed() {
+    if diff.touches_others() {
         // Whether one that ends is told depends on what was told.
         return false;
     }
@@ -167,6 +167,8 @@ impl<'a> Own<'a> {
                     self.upserts.push(resource.clone());
                 }
             }
+            // What the client has it keeps until it is known what becomes of it.
+            None if self.set.is_pending(name) => {}
             None => {
                 if known.holds_name(name, subscription) || self.is_vanished_claim(name) {
                     self.removals.push(name.clone());

@@ -233,8 +233,11 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// A name that was asked for and does not exist.
+    /// A name that was asked for and does not exist, or is not known to exist yet.
     fn missing(&mut self, name: &Name) {
+        if self.set.is_pending(name) {
+            return;
+        }
         if self.now.variant == Variant::Sotw {
             // Absence has no signal there (C-275).
             return;
@@ -287,7 +290,7 @@ impl<'a> Draft<'a> {
         for name in mates {
             match set.entry(name).filter(|r| state.subscription.covers(r)) {
                 Some(resource) => self.put(resource),
-                None if !state.subscription.covers_name(name) => {}
+                None if !state.subscription.covers_name(name) || set.is_pending(name) => {}
                 None if tells_removals(state, self.now) => self.remove(name),
                 None => {}
             }

@@ -149,6 +149,10 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     if !state.is_supported(session.variant) || (state.owed.is_empty() && state.known.is_at(set)) {
         return None;
     }
+    if state.is_full_state(session.variant) && state.would_lose(set) {
+        turn.told_all = false;
+        return None;
+    }
     state.subscription.names_mut().settle_on(set);
     // What a client may keep for a while only it must hear of.
     if !(rendering.timed && set.is_timed()) {
@@ -180,15 +184,21 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
         session.events.push_back(Event::Held { type_url });
     }
     turn.waits |= !independent && !outcome.complete;
-    turn.told_all &= outcome.complete;
+    let awaited = state.awaits(set);
+    turn.told_all &= outcome.complete && awaited.is_empty();
     state.owed.clear();
+    awaited.into_iter().for_each(|name| state.owed.ask(name));
     if outcome.complete {
         if rendering.timed && (set.is_timed() || !state.lives.is_empty()) {
             let nothing = Selection::none();
             let sent = outcome.answer.as_ref().map_or(&nothing, |a| &a.resources);
             refresh::note_untold(state, set, sent, now);
         }
-        state.known.move_to(set);
+        match state.is_full_state(session.variant) {
+            // What such an answer left out is gone.
+            true => state.known.move_to(set),
+            false => state.known.move_past(set),
+        }
     }
     let answer = outcome.answer?;
     if !outcome.complete {

@@ -35,6 +35,7 @@
 //! |---|---|
 //! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it, `ttl=2s` how long it lives, and `alias=b` what else it is found by |
 //! | `remove EDS a` | takes one out |
+//! | `pending EDS a b` | says that it is not known yet whether there are such resources |
 //! | `fail EDS not_found a b` | puts errors in the place of resources; `not_found:text` says why |
 //! | `label CDS v9` | gives a type a label |
 //! | `publish` | publishes what the lines before say; without it the next line that is none of these does. By itself, an empty publication or the same again |
@@ -83,7 +84,7 @@ use crate::{Setup, Shelf};
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 22] = [
+const GROUPS: [(&str, &str); 23] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -101,6 +102,7 @@ const GROUPS: [(&str, &str); 22] = [
     ("NOEXIST", include_str!("cases/noexist.txt")),
     ("TP1", include_str!("cases/tp1.txt")),
     ("TP1", include_str!("cases/tp1_globs.txt")),
+    ("ODEM", include_str!("cases/odem.txt")),
     ("TTL", include_str!("cases/ttl.txt")),
     ("TTL", include_str!("cases/ttl_refresh.txt")),
     ("TP3", include_str!("cases/tp3.txt")),

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use portolan_core::{Resource, ResourceBuilder, Snapshot, TypeUrl};
+use portolan_core::{Lookup, Resource, ResourceBuilder, Snapshot, TypeUrl};
 use portolan_engine::Event;
 
 use super::bed::{Answer, AnswerError, AnswerHeartbeat, AnswerResource, Bed};
@@ -131,12 +131,16 @@ impl<'a> Player<'a> {
                 }
                 Edit::Remove(type_url, names) => {
                     for name in names {
-                        let is_there = builder.get(&type_url, &name).is_some()
-                            || builder.failure(&type_url, &name).is_some();
-                        if !is_there {
+                        if matches!(builder.lookup(&type_url, &name), Lookup::Absent) {
                             return Err(format!("there is no {name:?} to remove"));
                         }
                         builder.remove(&type_url, &name);
+                    }
+                }
+                Edit::Pending(type_url, names) => {
+                    for name in names {
+                        let pending = builder.pending(type_url.clone(), name);
+                        pending.map_err(|error| error.to_string())?;
                     }
                 }
                 Edit::Fail(type_url, failure, names) => {
@@ -168,6 +172,12 @@ impl<'a> Player<'a> {
                     None => builder.insert(rebuilt(entry)),
                 };
                 put.expect("a copy of what was published can be published");
+            }
+            for (url, set) in published.sets() {
+                for name in set.pending() {
+                    let put = builder.pending(url.clone(), name.clone());
+                    put.expect("a copy of what was published can be published");
+                }
             }
             builder.build()
         });

@@ -47,6 +47,8 @@ pub(super) enum Step {
 pub(super) enum Edit {
     Put(Vec<Fixture>),
     Remove(TypeUrl, Vec<String>),
+    /// `pending`: names of which it is not known yet whether there is a resource.
+    Pending(TypeUrl, Vec<String>),
     /// `fail`: errors in the place of resources.
     Fail(TypeUrl, ResourceFailure, Vec<String>),
     Label(TypeUrl, String),
@@ -60,7 +62,10 @@ impl Edit {
                 let resources = fixtures.iter().cloned().map(Fixture::build);
                 resources.map(|r| r.type_url().clone()).collect()
             }
-            Self::Remove(type_url, _) | Self::Fail(type_url, ..) | Self::Label(type_url, _) => {
+            Self::Remove(type_url, _)
+            | Self::Pending(type_url, _)
+            | Self::Fail(type_url, ..)
+            | Self::Label(type_url, _) => {
                 vec![type_url.clone()]
             }
         }
@@ -123,6 +128,7 @@ impl Step {
         let step = match line.keyword()? {
             "put" => Self::Edit(Edit::Put(put(line)?)),
             "remove" => Self::Edit(Edit::Remove(type_url(line)?, line.rest()?)),
+            "pending" => Self::Edit(Edit::Pending(type_url(line)?, line.rest()?)),
             "fail" => Self::Edit(Edit::Fail(type_url(line)?, failure(line)?, line.rest()?)),
             "label" => Self::Edit(Edit::Label(type_url(line)?, line.text()?)),
             "publish" => Self::Publish,

@@ -93,7 +93,7 @@ impl Subject for OfLinearCache {
         if shown != *set.version() {
             self.writer.label(shown);
         }
-        if set.iter().count() == set.entries_len() {
+        if set.len() == set.entries_len() && !set.has_pending() {
             let replaced = self.writer.replace_all(set.iter().map(builder));
             let _ = replaced.expect("what was published elsewhere can be published here");
             return;
@@ -102,6 +102,12 @@ impl Subject for OfLinearCache {
         let replaced = self.writer.batch(|edit| {
             for entry in held.entries() {
                 edit.remove(entry.name().clone());
+            }
+            for name in held.pending() {
+                edit.remove(name.clone());
+            }
+            for name in set.pending() {
+                edit.pending(name.clone())?;
             }
             set.entries().try_for_each(|entry| {
                 let put = match entry.failure() {

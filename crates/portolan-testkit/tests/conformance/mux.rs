@@ -120,7 +120,9 @@ impl Subject for Unions {
 fn select(snapshot: &Snapshot, is_chosen: impl Fn(&Resource) -> bool) -> Snapshot {
     let mut chosen = Snapshot::builder();
     for (url, set) in snapshot.sets() {
-        for resource in set.entries().filter(|resource| is_chosen(resource)) {
+        let pending = set.pending().filter_map(|name| set.held(name));
+        let entries = set.entries().chain(pending);
+        for resource in entries.filter(|resource| is_chosen(resource)) {
             let put = chosen.insert_shared(resource.clone());
             put.expect("names differ where it is from");
         }
