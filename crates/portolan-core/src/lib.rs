@@ -54,7 +54,7 @@ pub use refusal::{Refusal, RefusalKind};
 pub use resource::{EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry};
 pub use resource_failure::{FailureCode, ResourceFailure};
 pub use resource_set::{
-    Diff, ResourceSet, ResourceSetEdit, Selection, ValueId, coalesce, encoded_chunks,
+    Diff, NewReference, ResourceSet, ResourceSetEdit, Selection, ValueId, coalesce, encoded_chunks,
 };
 pub use resource_type::{
     MissingName, ResourceType, ResourceTypes, ResponseSplit, SotwMode, well_known,

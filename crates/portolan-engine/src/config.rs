@@ -3,7 +3,7 @@ use core::time::Duration;
 
 use portolan_core::{EntryForm, NoReferences, References, ResourceType, ResourceTypes};
 
-use crate::TtlPolicy;
+use crate::{Transitions, TtlPolicy};
 
 /// The two variants of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +56,7 @@ pub struct SessionConfig {
     reanswer: bool,
     max_response: usize,
     ttl: TtlPolicy,
+    transitions: Transitions,
 }
 
 impl Default for SessionConfig {
@@ -69,6 +70,7 @@ impl Default for SessionConfig {
             reanswer: true,
             max_response: 4 * 1024 * 1024,
             ttl: TtlPolicy::default(),
+            transitions: Transitions::Ordered,
         }
     }
 }
@@ -137,6 +139,13 @@ impl SessionConfig {
         self
     }
 
+    /// How clients are brought from one publication to the next. Default: [`Transitions::Ordered`].
+    #[must_use]
+    pub fn with_transitions(mut self, transitions: Transitions) -> Self {
+        self.transitions = transitions;
+        self
+    }
+
     /// The known types.
     #[must_use]
     pub fn types(&self) -> &ResourceTypes {
@@ -163,6 +172,10 @@ impl SessionConfig {
 
     pub(crate) fn ttl(&self) -> TtlPolicy {
         self.ttl
+    }
+
+    pub(crate) fn transitions(&self) -> &Transitions {
+        &self.transitions
     }
 
     pub(crate) fn reanswers(&self) -> bool {
@@ -297,6 +310,7 @@ mod tests {
             |c| c.with_reanswer(false),
             |c| c.with_max_response(7),
             |c| c.with_ttl(TtlPolicy::Always),
+            |c| c.with_transitions(Transitions::Immediate),
         ]);
         check::<Limits>(&[
             |l| l.with_types(7),

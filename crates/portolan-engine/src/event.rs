@@ -1,5 +1,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use portolan_core::{Generation, Name, TypeUrl, Version};
 
@@ -111,4 +112,67 @@ pub enum Event {
         /// The response that nobody acknowledged.
         nonce: Nonce,
     },
+    /// A resource leads to a cluster that is not ready, and did not before: it is shown as before, or not at all, until
+    /// the cluster is ready or its time is up. Told once per wait. See [`Transitions::Safe`](crate::Transitions::Safe).
+    Withheld {
+        /// Its type.
+        type_url: TypeUrl,
+        /// Its name.
+        name: Name,
+        /// The cluster.
+        awaits: Name,
+    },
+    /// A resource that was withheld goes now.
+    Permitted {
+        /// Its type.
+        type_url: TypeUrl,
+        /// Its name.
+        name: Name,
+        /// How long it waited.
+        waited: Duration,
+        /// Whether nothing is left to wait for; otherwise its time was up.
+        ready: bool,
+    },
+    /// Resources that are gone stay for this client.
+    Retained {
+        /// Their type.
+        type_url: TypeUrl,
+        /// Their names.
+        names: Vec<Name>,
+        /// Why.
+        because: Retention,
+    },
+    /// Resources that stayed though they were gone do so no longer.
+    Released {
+        /// Their type.
+        type_url: TypeUrl,
+        /// Their names.
+        names: Vec<Name>,
+        /// Why.
+        because: Release,
+    },
+}
+
+/// Why resources that are gone stay for a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Retention {
+    /// What may lead to them changes, and the client has not accepted that yet.
+    Changing,
+    /// The client rejected what may lead to them, and goes on with what it has.
+    Rejected,
+    /// The client asks for them, or for what leads to them, although no listener does any more: connections drain.
+    Subscribed,
+}
+
+/// Why resources that stayed for a client do so no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Release {
+    /// The client accepted that nothing leads to them, some time ago.
+    Accepted,
+    /// The client said nothing for too long.
+    Silence,
+    /// They are there again.
+    Wanted,
 }

@@ -9,8 +9,8 @@
 //! to live on besides ([`Reason::Refresh`]), which is neither.
 //!
 //! # What this crate does not do
-//! It keeps no resources (`portolan-cache`), moves no bytes (`portolan-server`), and orders types by rank only: it
-//! does not hold a route until its cluster is ready.
+//! It keeps no resources (`portolan-cache`) and moves no bytes (`portolan-server`). Whether a route waits until its cluster
+//! is ready, and a removal until nothing leads there, is a setting: [`Transitions`].
 
 #![no_std]
 
@@ -39,17 +39,19 @@ mod spellings;
 mod subscription;
 mod suspects;
 mod touched;
+mod transition;
 mod type_state;
 mod unsettled;
 mod window;
 
 pub use config::{Limits, Scope, SessionConfig, Variant};
 pub use error::ProtocolError;
-pub use event::Event;
+pub use event::{Event, Release, Retention};
 pub use features::{ClientFeatures, TtlPolicy};
 pub use fetch::Fetch;
 pub use message::{
     DeltaRequest, ErrorDetail, Heartbeat, Nonce, Reason, Request, Response, SotwRequest,
 };
 pub use session::Session;
+pub use transition::{SafeTimes, Transitions};
 pub use unsettled::Unsettled;

@@ -10,6 +10,7 @@ use crate::lives::Lives;
 use crate::owed::Owed;
 use crate::subscription::Subscription;
 use crate::suspects::Suspects;
+use crate::transition::TypePlan;
 use crate::window::Window;
 use crate::{Nonce, Variant};
 
@@ -23,6 +24,7 @@ pub(crate) struct TypeState {
     pub(crate) window: Window,
     pub(crate) suspects: Suspects,
     pub(crate) pace: Pace,
+    pub(crate) plan: TypePlan,
     /// What the client keeps for a limited time.
     pub(crate) lives: Lives,
     /// What the type that this one re-answers must be told when it is asked for.
@@ -43,6 +45,7 @@ impl TypeState {
             window: Window::new(max_unacked),
             suspects: Suspects::new(max_unacked),
             pace: Pace::default(),
+            plan: TypePlan::new(max_unacked),
             lives: Lives::default(),
             early: Early::default(),
             introduced: Introduced::default(),

@@ -98,6 +98,12 @@ impl Window {
         awaited.map(|response| &response.touched)
     }
 
+    /// Whether a response up to this one is neither accepted nor rejected.
+    pub(crate) fn awaits_through(&self, nonce: Nonce) -> bool {
+        let mut sent = self.in_flight.iter().take_while(|r| r.sent.nonce <= nonce);
+        sent.any(|response| !response.settled && !response.heartbeat)
+    }
+
     /// Notes a response; gives the oldest where there are too many now. Heartbeats are forgotten first.
     pub(crate) fn push(&mut self, response: InFlight) -> Option<InFlight> {
         self.newest = Some(response.sent.nonce);

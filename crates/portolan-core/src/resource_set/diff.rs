@@ -3,9 +3,10 @@ use std::sync::{Arc, LazyLock, MutexGuard, OnceLock, PoisonError};
 use bytes::Bytes;
 
 use super::chunk::{Chunk, EncodedLen};
+use super::new_references::{self, NewReference};
 use super::selection::coalesce;
 use super::{Changes, ResourceSet, ValueId};
-use crate::{EntryForm, Name, Resource};
+use crate::{EntryForm, Name, References, Resource};
 
 /// How many predecessors a value remembers its difference from. Streams of a group are at most a few generations
 /// apart; one that is further back pays for its own comparison.
@@ -23,6 +24,7 @@ pub struct Diff {
     lens: EncodedLen,
     sotw: OnceLock<Arc<[Bytes]>>,
     delta: OnceLock<Arc<[Bytes]>>,
+    new_references: OnceLock<Box<[NewReference]>>,
 }
 
 impl Diff {
@@ -86,6 +88,7 @@ impl Diff {
             timed,
             sotw: OnceLock::new(),
             delta: OnceLock::new(),
+            new_references: OnceLock::new(),
         }
     }
 
@@ -137,6 +140,16 @@ impl Diff {
     /// Whether something that was added or changed has a time to live.
     pub(super) fn is_timed(&self) -> bool {
         self.timed
+    }
+
+    /// What the upserts refer to and `old`, the value that this is the difference from, does not.
+    pub(super) fn new_references(
+        &self,
+        old: &ResourceSet,
+        references: &dyn References,
+    ) -> &[NewReference] {
+        self.new_references
+            .get_or_init(|| new_references::between(old, &self.upserts, references).into())
     }
 
     /// Length of the encoded upserts.

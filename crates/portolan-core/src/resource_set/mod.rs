@@ -4,6 +4,8 @@ mod aliases;
 mod chunk;
 mod diff;
 mod edit;
+mod former;
+mod new_references;
 mod selection;
 #[cfg(test)]
 mod tests;
@@ -18,6 +20,8 @@ pub use self::chunk::encoded_chunks;
 pub use self::diff::Diff;
 use self::diff::Memo;
 pub use self::edit::ResourceSetEdit;
+use self::former::Mixtures;
+pub use self::new_references::NewReference;
 pub use self::selection::{Selection, coalesce};
 use crate::{Name, References, Resource, TypeUrl, Version, xdstp};
 
@@ -68,6 +72,7 @@ struct Inner {
     aliases: Option<Aliases>,
     version: Version,
     memo: Mutex<Memo>,
+    mixtures: Mutex<Mixtures>,
 }
 
 /// What a set says of all its resources without looking at them.
@@ -123,6 +128,7 @@ impl ResourceSet {
             aliases,
             version: Version::from(format!("{sum:032x}-{len}")),
             memo: Mutex::default(),
+            mixtures: Mutex::default(),
         }))
     }
 

@@ -5,6 +5,7 @@ mod coverage;
 mod edges;
 mod publication;
 mod referrers;
+mod substitute;
 
 use std::fmt;
 use std::sync::Arc;

@@ -235,7 +235,7 @@ impl<'a> Draft<'a> {
 
     /// A name that was asked for and does not exist, or is not known to exist yet.
     fn missing(&mut self, name: &Name) {
-        if self.set.is_pending(name) {
+        if self.set.is_pending(name) || self.state.plan.withholds(name) {
             return;
         }
         if self.now.variant == Variant::Sotw {

@@ -10,6 +10,7 @@ use crate::{ErrorDetail, Event, Nonce};
 const MAX_ECHO: usize = 64;
 
 pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
+    let safe = session.config.transitions().safe().is_some();
     let state = &mut session.types[at];
     if text.is_empty() && state.window.newest().is_none() {
         return;
@@ -33,6 +34,9 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
                     false => state.lives.distrust(),
                 }
             }
+            if safe && error.is_some() && !(whole && overtaken) {
+                state.plan.pin(&settled.touched, &state.window);
+            }
             match error {
                 Some(_) if !overtaken => state.suspects.add(settled.touched),
                 Some(_) if whole => state.window.inherit(settled.touched),
@@ -46,6 +50,7 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
 }
 
 pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
+    let safe = session.config.transitions().safe().is_some();
     let state = &mut session.types[at];
     let nonce = Nonce::parse(text);
     let stale = nonce.is_none() || nonce != state.window.newest();
@@ -56,6 +61,9 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
             .map(|rejected| {
                 if rejected.is_heartbeat() {
                     state.lives.distrust();
+                }
+                if safe {
+                    state.plan.pin(&rejected.touched, &state.window);
                 }
                 state.suspects.add(rejected.touched);
                 rejected.sent

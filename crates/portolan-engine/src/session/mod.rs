@@ -2,6 +2,7 @@
 
 mod acknowledge;
 mod bounds;
+mod plan;
 mod refresh;
 mod request;
 mod turn;
@@ -16,6 +17,7 @@ use portolan_core::{Generation, ResourceType, View};
 pub(crate) use self::request::resolve;
 use self::turn::Turn;
 use crate::rendering::Rendering;
+use crate::transition::Plan;
 use crate::type_state::TypeState;
 use crate::{
     ClientFeatures, Event, Nonce, ProtocolError, Request, Response, Scope, SessionConfig,
@@ -82,6 +84,7 @@ pub struct Session {
     /// Whether there may be something to say that the current turn does not cover.
     dirty: bool,
     turn: Option<Turn>,
+    plan: Plan,
     /// The publication that was last told to be settled, and whether it is rejected in part.
     settled: Option<(Generation, bool)>,
     /// What the client says it has and is not believed; until it was sent again.
@@ -104,6 +107,7 @@ impl Session {
             read: None,
             dirty: false,
             turn: None,
+            plan: Plan::default(),
             settled: None,
             distrusted: Vec::new(),
             failed: None,
@@ -161,6 +165,7 @@ impl Session {
 
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
     pub fn handle_timeout(&mut self, now: Duration) {
+        self.dirty |= self.plan.ring(now);
         for state in &mut self.types {
             self.dirty |= state.lives.ring(now);
             if let Some(nonce) = state.pace.expire(now, self.config.unread_after()) {
@@ -195,7 +200,7 @@ impl Session {
         let wait = self.config.unread_after();
         let deadlines = |state: &TypeState| [state.pace.deadline(wait), state.lives.deadline()];
         let deadlines = self.types.iter().flat_map(deadlines);
-        deadlines.flatten().min()
+        deadlines.flatten().chain(self.plan.deadline).min()
     }
 
     /// Whether there is a change that waits for an earlier response to be read.

@@ -10,12 +10,12 @@ use portolan_core::{
     TypeUrl, Version, View,
 };
 
-use super::{Session, refresh};
+use super::{Session, plan, refresh};
 use crate::answer::{Answer, Circumstances, compose};
 use crate::everything;
 use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
-use crate::{Event, Nonce, Reason, Response, Scope, Variant};
+use crate::{Event, Nonce, Reason, Response, Scope, Transitions, Variant};
 
 /// Most bytes of a response besides its type URL and what it tells: version, nonce, and their keys.
 const HEAD: usize = 256;
@@ -24,6 +24,8 @@ const HEAD: usize = 256;
 #[derive(Debug)]
 pub(super) struct Turn {
     publication: Publication,
+    /// What of it the client is to see now.
+    permitted: Snapshot,
     /// The type that was looked at last.
     after: Option<(u16, TypeUrl)>,
     /// A type has changes that wait for its previous response to be read. What may refer to them waits with them: a
@@ -62,8 +64,10 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
             None if !session.dirty => return None,
             None => {
                 session.dirty = false;
+                let publication = view.load()?;
                 Turn {
-                    publication: view.load()?,
+                    permitted: plan::permit(session, publication.snapshot(), now),
+                    publication,
                     after: None,
                     waits: false,
                     told_all: true,
@@ -85,18 +89,19 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
             session.turn = Some(turn);
             return Some(response);
         }
+        plan::end_turn(session, !turn.waits, now);
         tell_settled(session, &turn);
     }
 }
 
 /// Tells, at the end of a turn, that there is nothing left to say or to hear of its publication.
 fn tell_settled(session: &mut Session, turn: &Turn) {
-    let settled = turn.told_all && session.types.iter().all(|state| state.window.is_settled());
+    let all = turn.told_all && turn.permitted.id() == turn.publication.snapshot().id();
+    let settled = all && session.types.iter().all(|state| state.window.is_settled());
     if !settled || session.types.is_empty() {
         return;
     }
-    let generation = turn.publication.generation();
-    let snapshot = turn.publication.snapshot();
+    let (generation, snapshot) = (turn.generation(), turn.snapshot());
     let is_rejected = |state: &TypeState| {
         snapshot
             .set(state.url())
@@ -112,8 +117,9 @@ fn tell_settled(session: &mut Session, turn: &Turn) {
 }
 
 impl Turn {
+    /// What the client is to see.
     pub(super) fn snapshot(&self) -> &Snapshot {
-        self.publication.snapshot()
+        &self.permitted
     }
 
     pub(super) fn generation(&self) -> Generation {
@@ -132,7 +138,7 @@ impl Turn {
 }
 
 fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> Option<Response> {
-    let snapshot = turn.publication.snapshot();
+    let snapshot = &turn.permitted;
     let (read, rendering) = (session.read, session.rendering());
     let state = &mut session.types[at];
     // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
@@ -161,7 +167,8 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
 
     let independent = state.resource_type.independent();
     let unread = state.pace.is_unread(read);
-    let hold = unread || (turn.waits && !independent);
+    let immediate = *session.config.transitions() == Transitions::Immediate;
+    let hold = unread || (turn.waits && !independent && !immediate);
     let circumstances = Circumstances {
         variant: session.variant,
         config: &session.config,
@@ -261,8 +268,8 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
     let rendering = session.rendering();
     let state = &mut session.types[at];
     let type_url = state.url().clone();
-    let version = version(session.variant, state, turn.publication.snapshot());
-    let generation = turn.publication.generation();
+    let version = version(session.variant, state, turn.snapshot());
+    let generation = turn.generation();
     if rendering.is_timed(&answer.resources) || !state.lives.is_empty() {
         let whole = state.is_full_state(session.variant);
         if whole {
@@ -281,6 +288,7 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         state.pace.sent(nonce, now);
     }
     state.suspects.sent_again(&answer.touched);
+    state.plan.pins.sent_again(&answer.touched);
     let sent = Sent {
         nonce,
         version: version.clone(),
@@ -383,7 +391,7 @@ fn stand_ins(session: &Session, at: usize, turn: &Turn, set: &ResourceSet) -> Ve
     if !bodyless || !state.owed.wildcard || set.wildcard_len() > 0 {
         return Vec::new();
     }
-    let snapshot = turn.publication.snapshot();
+    let snapshot = turn.snapshot();
     let parents: Vec<_> = match session.scope {
         Scope::Single(_) => snapshot.sets().flat_map(|(_, set)| set.iter()).collect(),
         Scope::Aggregated => subscribed(session, snapshot).collect(),

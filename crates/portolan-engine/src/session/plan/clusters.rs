@@ -1,0 +1,92 @@
+//! Keeps clusters that are gone, with their endpoints, while something that the client may hold leads to them.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use portolan_core::{Name, Resource, ResourceSet};
+
+use super::tables::{tell_released, tell_retained};
+use super::{Step, awaits, former};
+use crate::session::Session;
+use crate::transition::Review;
+use crate::{Release, Retention};
+
+impl Step<'_> {
+    /// Decides over clusters that are gone. Those that are new, and those that change, go with the first response.
+    pub(super) fn clusters(&mut self, session: &mut Session) {
+        let (from, to) = (self.from.clone(), self.to.clone());
+        let diff = to.diff_from(&from);
+        let review = Review {
+            times: self.times,
+            now: self.now,
+            moves: self.moves,
+            pinned: self.pinned,
+            named: &self.named,
+            drained: &self.drained,
+        };
+        let mut removals = core::mem::take(&mut session.plan.removals);
+        let awaits = |sent| awaits(session, self.gate, sent);
+        let reviewed = removals.review(diff.removals(), &review, awaits);
+        let kept = removals.names();
+        session.plan.removals = removals;
+
+        let because = match (self.pinned, self.moves) {
+            (true, _) => Retention::Rejected,
+            (_, true) => Retention::Changing,
+            _ => Retention::Subscribed,
+        };
+        tell_retained(session, self.gate, reviewed.retained, because);
+        for why in [Release::Accepted, Release::Silence, Release::Wanted] {
+            let of = reviewed
+                .released
+                .iter()
+                .filter(|(_, release)| *release == why);
+            let names = of.map(|(name, _)| name.clone()).collect();
+            tell_released(session, self.gate, names, why);
+        }
+        let shown = to.keeping(&from, &kept);
+        self.endpoints(session, &shown, &kept);
+        self.show(session, self.gate, shown);
+    }
+
+    /// An assignment that is gone stays while a cluster that the client may hold refers to it: where it warms, it would go
+    /// live without endpoints.
+    fn endpoints(&mut self, session: &mut Session, shown: &ResourceSet, kept: &[Name]) {
+        let Some(url) = session.types[self.gate].resource_type.reanswers().cloned() else {
+            return;
+        };
+        let Some(at) = session.types.iter().position(|state| *state.url() == url) else {
+            return;
+        };
+        let (Some(from), Some(to)) = (former(&session.types[at]), self.target.set(&url)) else {
+            return;
+        };
+        let (to, references) = (to.clone(), self.references());
+        let gone = to.diff_from(&from);
+        let before = core::mem::take(&mut session.types[at].plan.used);
+        if gone.removals().is_empty() {
+            return self.show(session, at, to);
+        }
+        let changed = self.to.diff_from(&self.from);
+        let kept = kept.iter().filter_map(|name| self.from.get(name));
+        let mut used: BTreeMap<Name, Name> = BTreeMap::new();
+        for cluster in kept.chain(changed.upserts()) {
+            for name in cluster.facts(references).references_to(&url) {
+                used.insert(name.clone(), cluster.name().clone());
+            }
+        }
+        let refers = |cluster: &Resource, name: &Name| {
+            let mut names = cluster.facts(references).references_to(&url);
+            names.any(|named| named == name)
+        };
+        for (name, cluster) in before {
+            if shown.get(&cluster).is_some_and(|held| refers(held, &name)) {
+                used.entry(name).or_insert(cluster);
+            }
+        }
+        used.retain(|name, _| gone.removals().binary_search(name).is_ok());
+        let names: Vec<_> = used.keys().cloned().collect();
+        session.types[at].plan.used = used;
+        self.show(session, at, to.keeping(&from, &names));
+    }
+}

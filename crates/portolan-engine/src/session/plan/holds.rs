@@ -1,0 +1,101 @@
+//! Holds back what leads to clusters that are not ready.
+
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+
+use portolan_core::{Name, ResourceSet};
+
+use super::Step;
+use crate::Event;
+use crate::session::Session;
+use crate::transition::{Hold, is_ready};
+
+impl Step<'_> {
+    /// Holds what newly leads to a cluster that is not ready, as long as it may. How long it waits does not begin anew when
+    /// it changes meanwhile.
+    pub(super) fn hold(
+        &self,
+        session: &mut Session,
+        at: usize,
+        from: &ResourceSet,
+        to: &ResourceSet,
+    ) {
+        let mut before = core::mem::take(&mut session.types[at].plan.held);
+        let mut held = BTreeMap::new();
+        for (name, awaits) in self.waiting(session, from, to) {
+            let known = before.remove(&name).and_then(|hold| hold.since);
+            let covered = session.types[at].subscription.covers_name(&name);
+            let since = known.or_else(|| covered.then_some(self.now));
+            let rejected = session.types[self.gate].suspects.contains(&awaits);
+            if let Some(since) = since.filter(|since| !rejected && self.is_up(*since)) {
+                self.tell_permitted(session, at, name, since, false);
+                continue;
+            }
+            if known.is_none() && since.is_some() {
+                session.events.push_back(Event::Withheld {
+                    type_url: session.types[at].url().clone(),
+                    name: name.clone(),
+                    awaits,
+                });
+            }
+            held.insert(name, Hold { since, rejected });
+        }
+        session.types[at].plan.held = held;
+        for (name, hold) in before {
+            if let Some(since) = hold.since {
+                self.tell_permitted(session, at, name, since, true);
+            }
+        }
+    }
+
+    fn is_up(&self, since: Duration) -> bool {
+        since.saturating_add(self.times.hold()) <= self.now
+    }
+
+    fn tell_permitted(
+        &self,
+        session: &mut Session,
+        at: usize,
+        name: Name,
+        since: Duration,
+        ready: bool,
+    ) {
+        session.events.push_back(Event::Permitted {
+            type_url: session.types[at].url().clone(),
+            name,
+            waited: self.now.saturating_sub(since),
+            ready,
+        });
+    }
+
+    /// The resources that lead to a cluster which is not ready and to which they did not lead before, and that cluster.
+    fn waiting(
+        &self,
+        session: &Session,
+        from: &ResourceSet,
+        to: &ResourceSet,
+    ) -> BTreeMap<Name, Name> {
+        let gate = &session.types[self.gate];
+        let child = gate.resource_type.reanswers();
+        let child = session
+            .types
+            .iter()
+            .find(|state| state.begun && Some(state.url()) == child);
+        let mut known = BTreeMap::new();
+        let mut waiting = BTreeMap::new();
+        to.for_each_new_reference(from, self.references(), |reference| {
+            if *reference.target() != self.gate_url || waiting.contains_key(reference.referrer()) {
+                return;
+            }
+            // A cluster that does not exist is not waited for.
+            let Some(cluster) = self.to.get(reference.name()) else {
+                return;
+            };
+            let ready = || is_ready(gate, child, cluster, self.references());
+            if !*known.entry(reference.name().clone()).or_insert_with(ready) {
+                waiting.insert(reference.referrer().clone(), reference.name().clone());
+            }
+        });
+        waiting
+    }
+}

@@ -1,0 +1,251 @@
+//! What a stream is permitted to see of a snapshot: with routes as before until their clusters are ready, and with the
+//! clusters that something still leads to.
+
+mod clusters;
+mod holds;
+mod tables;
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use portolan_core::well_known::{LISTENER, ROUTE};
+use portolan_core::{Name, References, ResourceSet, ResponseSplit, Snapshot, TypeUrl};
+
+use super::Session;
+use crate::transition::SafeTimes;
+use crate::type_state::TypeState;
+use crate::{Nonce, Scope, SessionConfig};
+
+/// What is permitted of `target`. Requests and publications are answered from it alike.
+pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) -> Snapshot {
+    if session.plan.rest == Some(target.id()) || session.config.transitions().safe().is_none() {
+        return target.clone();
+    }
+    let Some((gate, from, to)) = gate(session, target) else {
+        end(session);
+        return target.clone();
+    };
+    let config = Arc::clone(&session.config);
+    let Some(times) = config.transitions().safe() else {
+        return target.clone();
+    };
+    let mut step = Step {
+        config: &config,
+        times,
+        now,
+        target,
+        gate_url: session.types[gate].url().clone(),
+        gate,
+        from,
+        to,
+        sets: Vec::new(),
+        named: BTreeSet::new(),
+        drained: BTreeSet::new(),
+        moves: false,
+        pinned: false,
+    };
+    for at in 0..session.types.len() {
+        if is_parent(session, gate, at) {
+            step.parent(session, at);
+        }
+    }
+    step.clusters(session);
+    step.finish(session)
+}
+
+/// A turn has told all that is permitted, or all but what waits for clusters.
+pub(super) fn end_turn(session: &mut Session, told: bool, now: Duration) {
+    let config = Arc::clone(&session.config);
+    let Some(times) = config.transitions().safe().filter(|_| told) else {
+        return;
+    };
+    if session.plan.removals.is_empty() {
+        return;
+    }
+    let Some(gate) = session.types.iter().position(is_gate) else {
+        return;
+    };
+    let (sent, mut removals) = (
+        Nonce::new(session.sent),
+        core::mem::take(&mut session.plan.removals),
+    );
+    removals.told(sent, now, |sent| awaits(session, gate, sent));
+    session.plan.removals = removals;
+    note_deadline(session, times);
+}
+
+fn is_gate(state: &TypeState) -> bool {
+    state.resource_type.reanswers().is_some()
+}
+
+/// The type that others wait for, as it was shown and as it is to be; `None` where the stream has none or nothing is
+/// known of what the client has.
+fn gate(session: &Session, target: &Snapshot) -> Option<(usize, ResourceSet, ResourceSet)> {
+    if !matches!(session.scope, Scope::Aggregated) {
+        return None;
+    }
+    let at = session.types.iter().position(is_gate)?;
+    let state = session
+        .types
+        .get(at)
+        .filter(|state| state.subscription.is_wildcard())?;
+    Some((at, former(state)?, target.set(state.url())?.clone()))
+}
+
+/// What the client was shown of a type before.
+fn former(state: &TypeState) -> Option<ResourceSet> {
+    let shown = state.plan.shown.as_ref();
+    shown.or_else(|| state.known.base()).cloned()
+}
+
+/// Whether resources of the type may refer to clusters.
+fn is_parent(session: &Session, gate: usize, at: usize) -> bool {
+    let resource_type = &session.types[at].resource_type;
+    at > gate && !resource_type.independent() && !is_gate(&session.types[at])
+}
+
+fn awaits(session: &Session, gate: usize, sent: Nonce) -> bool {
+    let parents = (0..session.types.len()).filter(|at| is_parent(session, gate, *at));
+    let mut states = parents.map(|at| &session.types[at]);
+    states.any(|state| state.window.awaits_through(sent))
+}
+
+/// The stream has nothing more to do with plans.
+fn end(session: &mut Session) {
+    session.plan.rest = None;
+    session.plan.deadline = None;
+    session.plan.removals.clear();
+    session
+        .types
+        .iter_mut()
+        .for_each(|state| state.plan.clear());
+}
+
+fn note_deadline(session: &mut Session, times: &SafeTimes) {
+    let cap = times.drain().saturating_add(times.grace());
+    let of_type = |state: &TypeState| {
+        let held = state.plan.held.values().filter(|hold| !hold.rejected);
+        let held = held.filter_map(|hold| hold.since);
+        let held = held.min().map(|since| since.saturating_add(times.hold()));
+        let lingering = state.plan.lingering.values().min();
+        [held, lingering.map(|since| since.saturating_add(cap))]
+    };
+    let types = session.types.iter().flat_map(of_type).flatten();
+    let removals = session.plan.removals.deadline(times);
+    session.plan.deadline = types.chain(removals).min();
+}
+
+/// One look at what a stream is to see next.
+struct Step<'a> {
+    config: &'a SessionConfig,
+    times: &'a SafeTimes,
+    now: Duration,
+    target: &'a Snapshot,
+    gate: usize,
+    gate_url: TypeUrl,
+    /// Clusters as they were shown, and as they are to be.
+    from: ResourceSet,
+    to: ResourceSet,
+    /// What is shown in the place of what there is.
+    sets: Vec<(TypeUrl, ResourceSet)>,
+    named: BTreeSet<Name>,
+    drained: BTreeSet<Name>,
+    moves: bool,
+    pinned: bool,
+}
+
+impl<'a> Step<'a> {
+    fn references(&self) -> &'a dyn References {
+        self.config.references()
+    }
+
+    /// Decides over the resources of a type that may refer to clusters.
+    fn parent(&mut self, session: &mut Session, at: usize) {
+        let state = &session.types[at];
+        let (Some(from), Some(to)) = (former(state), self.target.set(state.url())) else {
+            return;
+        };
+        let to = to.clone();
+        let is_wanted = |name: &Name| state.subscription.covers_name(name);
+        self.pinned |= state.plan.pins.names().iter().any(is_wanted);
+        self.moves |= !state.window.is_settled() || !state.known.is_at(&from);
+        self.moves |= to.diff_from(&from).names().any(is_wanted);
+        self.hold(session, at, &from, &to);
+        if *session.types[at].url() == ROUTE {
+            self.linger(session, at, &from, &to);
+        }
+        let before = with_their_places(&session.types[at], &from, &to);
+        self.note_named(&session.types[at], &from, &to, &before);
+        self.show(session, at, to.keeping(&from, &before));
+    }
+
+    /// Notes the clusters to which something leads that is shown as before, or that drains.
+    fn note_named(
+        &mut self,
+        state: &TypeState,
+        from: &ResourceSet,
+        to: &ResourceSet,
+        before: &[Name],
+    ) {
+        let (references, gate) = (self.references(), self.gate_url.clone());
+        let named = |name: &Name| {
+            let former = from.get(name).map(|resource| resource.facts(references));
+            let names = former
+                .into_iter()
+                .flat_map(|facts| facts.references_to(&gate));
+            names.cloned().collect::<Vec<_>>()
+        };
+        self.named.extend(before.iter().flat_map(named));
+        if *state.url() == LISTENER {
+            let diff = to.diff_from(from);
+            let changed = diff
+                .names()
+                .filter(|name| before.binary_search(name).is_err());
+            self.drained.extend(changed.flat_map(named));
+        }
+    }
+
+    fn show(&mut self, session: &mut Session, at: usize, set: ResourceSet) {
+        let state = &mut session.types[at];
+        if self
+            .target
+            .set(state.url())
+            .is_some_and(|there| there.id() != set.id())
+        {
+            self.sets.push((state.url().clone(), set.clone()));
+        }
+        state.plan.shown = Some(set);
+    }
+
+    fn finish(self, session: &mut Session) -> Snapshot {
+        let rests = session.types.iter().all(|state| state.plan.is_at_rest());
+        let rests = rests && session.plan.removals.is_empty();
+        session.plan.rest = rests.then(|| self.target.id());
+        note_deadline(session, self.times);
+        match self.sets.is_empty() {
+            true => self.target.clone(),
+            false => self.target.with_sets(self.sets),
+        }
+    }
+}
+
+/// What is shown as before, sorted. Resources that take each other's places, as listeners take ports, change at once: while
+/// a new one is held, so are those that came and went with it.
+fn with_their_places(state: &TypeState, from: &ResourceSet, to: &ResourceSet) -> Vec<Name> {
+    let mut before = state.plan.as_before();
+    let is_new = |name: &Name| !from.contains(name);
+    let places = state.resource_type.split() != ResponseSplit::RemovalsLast;
+    if places && state.plan.held.keys().any(is_new) {
+        let diff = to.diff_from(from);
+        if !diff.removals().is_empty() {
+            let came = diff.upserts().iter().map(|resource| resource.name());
+            before.extend(came.filter(|name| is_new(name)).cloned());
+            before.extend(diff.removals().iter().cloned());
+            before.sort_unstable();
+            before.dedup();
+        }
+    }
+    before
+}

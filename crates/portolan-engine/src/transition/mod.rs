@@ -1,0 +1,41 @@
+//! What a stream is permitted to see while it goes from one publication to the next.
+//!
+//! Everything that depends on the two publications alone is remembered in their values and shared by all streams: their
+//! differences, the references that these bring, and the sets in between, such as the clusters of both. What is here is a
+//! stream's own: how far it has come.
+
+mod ready;
+mod removals;
+mod times;
+mod type_plan;
+
+use core::time::Duration;
+
+use portolan_core::ValueId;
+
+pub(crate) use self::ready::is_ready;
+pub(crate) use self::removals::{Removals, Review};
+pub use self::times::{SafeTimes, Transitions};
+pub(crate) use self::type_plan::{Hold, TypePlan};
+
+/// How far a stream has come from one publication to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// The snapshot that is shown as it is.
+    pub(crate) rest: Option<ValueId>,
+    /// Clusters that are gone and stay.
+    pub(crate) removals: Removals,
+    /// When something may go on that waits.
+    pub(crate) deadline: Option<Duration>,
+}
+
+impl Plan {
+    /// Whether time is up for something that waits.
+    pub(crate) fn ring(&mut self, now: Duration) -> bool {
+        let is_due = self.deadline.is_some_and(|at| at <= now);
+        if is_due {
+            self.deadline = None;
+        }
+        is_due
+    }
+}

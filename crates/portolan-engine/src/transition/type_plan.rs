@@ -1,0 +1,81 @@
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use portolan_core::{Name, ResourceSet};
+
+use crate::suspects::Suspects;
+use crate::touched::Touched;
+use crate::window::Window;
+
+/// What of one type is on its way from one publication to the next.
+#[derive(Debug)]
+pub(crate) struct TypePlan {
+    /// What the client was last permitted to see.
+    pub(crate) shown: Option<ResourceSet>,
+    /// Resources that are shown as before, or not at all, until a cluster is ready.
+    pub(crate) held: BTreeMap<Name, Hold>,
+    /// Resources that are gone and stay, and since when: tables whose connections drain.
+    pub(crate) lingering: BTreeMap<Name, Duration>,
+    /// Assignments that are gone and stay, and a cluster that the client may hold and that refers to them.
+    pub(crate) used: BTreeMap<Name, Name>,
+    /// What the client rejected and was not sent again since: it may go on with what that would have replaced.
+    pub(crate) pins: Suspects,
+}
+
+/// A resource that waits.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    /// Since when; `None` while the client does not ask for it.
+    pub(crate) since: Option<Duration>,
+    /// The client rejected the cluster, and waiting does not end with time.
+    pub(crate) rejected: bool,
+}
+
+impl TypePlan {
+    pub(crate) fn new(max_pins: usize) -> Self {
+        Self {
+            shown: None,
+            held: BTreeMap::new(),
+            lingering: BTreeMap::new(),
+            used: BTreeMap::new(),
+            pins: Suspects::new(max_pins),
+        }
+    }
+
+    /// Whether what is shown is what there is.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.held.is_empty() && self.lingering.is_empty() && self.used.is_empty()
+    }
+
+    /// Whether a name exists and the client is not to know yet.
+    pub(crate) fn withholds(&self, name: &Name) -> bool {
+        self.held.contains_key(name)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.shown = None;
+        self.held.clear();
+        self.lingering.clear();
+        self.used.clear();
+    }
+
+    /// The client rejected a response. What a later one spoke of again is that one's affair.
+    pub(crate) fn pin(&mut self, rejected: &Touched, window: &Window) {
+        let later = |name: &&Name| window.awaited().any(|touched| touched.contains(name));
+        let mut names = rejected.names();
+        names.retain(|name| !later(name));
+        if !names.is_empty() {
+            let names = names.into_iter().cloned().collect();
+            self.pins.add(Touched::Names(names));
+        }
+    }
+
+    /// Names of what is not shown as it is, sorted.
+    pub(crate) fn as_before(&self) -> Vec<Name> {
+        let held = self.held.keys().chain(self.lingering.keys());
+        let mut names: Vec<_> = held.cloned().collect();
+        names.sort_unstable();
+        names
+    }
+}

@@ -1,0 +1,5 @@
+//! Transitions between publications: what leads to a cluster waits for it, and a cluster outlives what leads to it.
+
+mod bed;
+mod moves;
+mod rules;

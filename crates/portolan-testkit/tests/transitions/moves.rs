@@ -1,0 +1,298 @@
+//! A route moves to another cluster, and the one that it left is retired.
+
+use std::time::Duration;
+
+use portolan_core::well_known::{CLUSTER, ENDPOINT};
+use portolan_testkit::{EnvoyMux, Setup, fixture};
+
+use crate::bed::*;
+
+#[test]
+fn b30_c244_c245_a_route_moves_when_its_cluster_is_ready_and_the_old_one_goes_last() {
+    let (shelf, mut pair) = serving(EnvoyMux::Legacy, leading_to("a"));
+    publish(&shelf, leading_to("b"));
+    pair.drive();
+    pair.expect([
+        "< CDS v2 n5 [a b]",
+        "> EDS [a b] v=v1 n=n2",
+        "< EDS v2 n6 [b]",
+        "> ACK CDS n5",
+        "> ACK EDS n6",
+        "< RDS v2 n7 [r@2]",
+        "> ACK RDS n7",
+    ]);
+    pair.advance(times().grace());
+    pair.expect([
+        "-- 5s",
+        "< CDS v3 n8 [b]",
+        "> EDS [b] v=v2 n=n6",
+        "> ACK CDS n8",
+    ]);
+
+    let (shelf, mut pair) = serving(EnvoyMux::Delta, leading_to("a"));
+    publish(&shelf, leading_to("b"));
+    pair.drive();
+    pair.expect([
+        "< CDS n5 [b]",
+        "> EDS +[b]",
+        "< EDS n6 [b]",
+        "> ACK CDS n5",
+        "> ACK EDS n6",
+        "< RDS n7 [r@2]",
+        "> ACK RDS n7",
+    ]);
+    pair.advance(times().grace());
+    pair.expect([
+        "-- 5s",
+        "< CDS n8 [] -[a]",
+        "< EDS n9 [] -[a]",
+        "> EDS -[a]",
+        "> ACK CDS n8",
+        "> ACK EDS n9",
+    ]);
+}
+
+#[test]
+fn a_route_waits_for_endpoints_that_come_late() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let mut next = leading_to("b");
+        next.retain(|fixture| fixture.clone().build().type_url() != &ENDPOINT);
+        publish(&shelf, next);
+        pair.advance(secs(3));
+        assert_eq!(pair.client.envoy.routes()["r"], "to=a");
+        publish(&shelf, leading_to("b"));
+        pair.drive();
+        assert_eq!(pair.client.envoy.routes()["r"], "to=b");
+        pair.advance(times().grace());
+        assert_eq!(clusters(&pair), ["b"]);
+        expect_no_faults(&pair);
+        assert_eq!(expired(&pair.take_events()), 0);
+    }
+}
+
+#[test]
+fn c251_c252_a_route_waits_so_long_and_no_longer_and_goes_with_the_newest_content() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        for revision in 0..19 {
+            let mut next = leading_to("b");
+            next.retain(|fixture| fixture.clone().build().type_url() != &ENDPOINT);
+            next.pop();
+            next.push(fixture::route("r", ["b"]).revision(revision));
+            publish(&shelf, next);
+            pair.advance(secs(1));
+        }
+        assert_eq!(pair.client.envoy.routes()["r"], "to=a", "{kind:?}");
+        pair.advance(secs(1));
+        let table = &pair.client.envoy.routes()["r"];
+        assert_eq!(table, "to=b rev=18", "{kind:?}\n{}", pair.transcript());
+        assert_eq!(expired(&pair.take_events()), 1);
+    }
+}
+
+/// An unrelated cluster keeps Envoy from acknowledging any.
+#[test]
+fn a_cluster_that_never_warms_holds_no_route_but_its_own() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let mut next = leading_to("b");
+        next.push(fixture::cluster("x"));
+        publish(&shelf, next);
+        pair.drive();
+        assert_eq!(pair.client.envoy.warming_clusters(), ["x".into()]);
+        assert_eq!(pair.client.envoy.routes()["r"], "to=b", "{kind:?}");
+        pair.advance(times().grace());
+        assert_eq!(shelf.snapshot().unwrap().set(&CLUSTER).unwrap().len(), 2);
+        assert!(
+            !clusters(&pair).contains(&"a".into()),
+            "{}",
+            pair.transcript()
+        );
+        expect_no_faults(&pair);
+    }
+}
+
+#[test]
+fn c247_what_a_client_rejects_to_leave_stays_until_it_accepts() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let mut next = leading_to("b");
+        next.pop();
+        next.push(fixture::route("r", ["b"]).bad());
+        publish(&shelf, next);
+        pair.advance(secs(300));
+        assert_eq!(
+            clusters(&pair),
+            ["a", "b"],
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+        assert_eq!(pair.client.envoy.routes()["r"], "to=a");
+        publish(&shelf, leading_to("b"));
+        pair.drive();
+        assert_eq!(pair.client.envoy.routes()["r"], "to=b");
+        pair.advance(times().grace());
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
+/// A route to a rejected cluster is not sent, however long that takes.
+#[test]
+fn a_route_waits_for_a_cluster_that_was_rejected() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let mut next = leading_to("b");
+        next[0] = fixture::cluster("b").bad();
+        publish(&shelf, next);
+        pair.advance(secs(300));
+        assert_eq!(
+            pair.client.envoy.routes()["r"],
+            "to=a",
+            "{}",
+            pair.transcript()
+        );
+        publish(&shelf, leading_to("b"));
+        pair.advance(secs(1));
+        assert_eq!(
+            pair.client.envoy.routes()["r"],
+            "to=b",
+            "{}",
+            pair.transcript()
+        );
+        expect_no_faults(&pair);
+    }
+}
+
+#[test]
+fn what_is_wanted_again_stays() {
+    for kind in EnvoyMux::ALL {
+        for latency in [0, 20] {
+            let setup = setup().with_latency(Duration::from_millis(latency));
+            let (shelf, mut pair) = serving_with(kind, setup, leading_to("a"));
+            for _ in 0..10 {
+                for to in ["b", "a"] {
+                    publish(&shelf, leading_to(to));
+                    pair.advance(Duration::from_millis(30));
+                }
+            }
+            pair.advance(times().grace() + secs(1));
+            assert_eq!(clusters(&pair), ["a"], "{kind:?}\n{}", pair.transcript());
+            assert_eq!(pair.client.envoy.routes()["r"], "to=a");
+            expect_no_faults(&pair);
+            assert_eq!(expired(&pair.take_events()), 0);
+        }
+    }
+}
+
+/// Each removal waits for the changes that were under way when it began, not for those that follow.
+#[test]
+fn removals_overlap_the_moves_that_follow() {
+    for kind in EnvoyMux::ALL {
+        let setup = setup().with_latency(Duration::from_millis(20));
+        let (shelf, mut pair) = serving_with(kind, setup, leading_to("c0"));
+        for n in 1..=30 {
+            publish(&shelf, leading_to(&format!("c{n}")));
+            pair.advance(Duration::from_millis(400));
+        }
+        assert!(clusters(&pair).len() < 16, "{kind:?} {:?}", clusters(&pair));
+        pair.advance(times().grace());
+        assert_eq!(clusters(&pair), ["c30"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+        assert_eq!(expired(&pair.take_events()), 0);
+    }
+}
+
+#[test]
+fn all_names_may_be_replaced_at_once() {
+    for kind in EnvoyMux::ALL {
+        let all = |n: u32| {
+            [
+                fixture::cluster(format!("c{n}")),
+                fixture::endpoints(format!("c{n}"), n),
+                fixture::listener("l", format!("r{n}")),
+                fixture::route(format!("r{n}"), [format!("c{n}")]),
+            ]
+        };
+        let (shelf, mut pair) = serving(kind, all(1));
+        publish(&shelf, all(2));
+        pair.advance(secs(10));
+        assert_eq!(pair.client.envoy.listeners()["l"], "rds=r2", "{kind:?}");
+        // Connections of the old listener use the old table.
+        assert_eq!(
+            clusters(&pair),
+            ["c1", "c2"],
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+        pair.advance(DRAIN + times().grace());
+        assert_eq!(clusters(&pair), ["c2"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
+/// Of routes that stand in a listener nothing tells when the last connection has left them.
+#[test]
+fn what_a_listener_leads_to_by_itself_stays_as_long_as_it_drains() {
+    for kind in EnvoyMux::ALL {
+        let all = |cluster: &str| {
+            [
+                fixture::cluster(cluster),
+                fixture::endpoints(cluster, "1"),
+                fixture::tcp_listener("l").leads_to(cluster),
+            ]
+        };
+        let (shelf, mut pair) = serving(kind, all("a"));
+        publish(&shelf, all("b"));
+        pair.drive();
+        assert_eq!(pair.client.envoy.listeners()["l"], "to=b", "{kind:?}");
+        pair.advance(DRAIN - secs(1));
+        assert_eq!(
+            clusters(&pair),
+            ["a", "b"],
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+        pair.advance(secs(1));
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
+/// A listener that takes the port of another comes when that goes.
+#[test]
+fn listeners_that_replace_each_other_change_at_once() {
+    for kind in EnvoyMux::ALL {
+        let all = |listener: &str, cluster: &str| {
+            [
+                fixture::cluster(cluster),
+                fixture::endpoints(cluster, "1"),
+                fixture::tcp_listener(listener).leads_to(cluster),
+            ]
+        };
+        let (shelf, mut pair) = serving(kind, all("l", "a"));
+        let mut next = all("m", "b").to_vec();
+        drop(next.remove(1));
+        publish(&shelf, next);
+        pair.advance(secs(2));
+        let listeners: Vec<_> = pair.client.envoy.listeners().into_keys().collect();
+        assert_eq!(listeners, ["l".into()], "{kind:?}\n{}", pair.transcript());
+        publish(&shelf, all("m", "b"));
+        pair.drive();
+        let listeners: Vec<_> = pair.client.envoy.listeners().into_keys().collect();
+        assert_eq!(listeners, ["m".into()], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
+/// Without transitions the same change loses requests, or these tests would show nothing.
+#[test]
+fn in_order_alone_requests_are_lost() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving_with(kind, Setup::default(), leading_to("a"));
+        publish(&shelf, leading_to("b"));
+        pair.drive();
+        assert!(!pair.client.faults.is_empty(), "{kind:?}");
+    }
+}
