@@ -3,7 +3,8 @@
 //!
 //! * [`TypedResource`] says of each message which type it is and what names it; [`AddTyped`] puts messages into a
 //!   [`SnapshotBuilder`](portolan_core::SnapshotBuilder).
-//! * [`EnvoyReferences`] reads what a resource refers to and when it is ready.
+//! * [`EnvoyReferences`] reads what a resource refers to and when it is ready; [`inner_name`] and [`bound_addresses`]
+//!   what it says of itself.
 //! * [`build`] makes whole messages out of what a configuration is about, so that it takes lines, not pages. Each
 //!   gives an ordinary message whose other fields are yours to set.
 //!
@@ -28,8 +29,10 @@
 //! It judges nothing: a builder makes what it was asked for, and a message of your own goes in as it is.
 
 pub mod build;
+mod inner;
 mod references;
 mod typed;
 
+pub use inner::{bound_addresses, inner_name};
 pub use references::EnvoyReferences;
 pub use typed::{AddTyped, TypedResource};

@@ -85,6 +85,12 @@ impl References for EnvoyReferences {
     }
 }
 
+/// Field 1 of a message, if it is there and is bytes or text.
+pub(crate) fn first_field(body: &[u8]) -> Option<Vec<u8>> {
+    let field = wire::get_bytes(body, 1).ok()?;
+    field.map(<[u8]>::to_vec)
+}
+
 fn ready_when(type_url: &TypeUrl, body: &[u8], references: &[Reference]) -> ReadyWhen {
     let awaits_endpoints = |r: &Reference| *r.target() == ENDPOINT && !r.is_on_own_stream();
     if *type_url != CLUSTER || !references.iter().any(awaits_endpoints) {
