@@ -55,6 +55,11 @@ pub trait View: Debug + Send {
 }
 
 /// A change of what a client wants of one type.
+///
+/// In delta a name that is wanted is an identifier: it stands for the resource of that name, for those that have it for an
+/// [alias](crate::Resource::aliases), and if it is a [glob](Name::is_glob) for all that it matches. A source that wakes
+/// streams by name wakes one for each of [`Resource::other_identifiers`](crate::Resource::other_identifiers) too, those
+/// of the resource before a change and those after it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Interest<'a> {

@@ -8,9 +8,9 @@ use super::store::Store;
 
 /// The handle of a [`LinearCache`](super::LinearCache) for servers: a [`Source`]. Clones read the same cache.
 ///
-/// A stream is woken for what it said that it wants ([`View::interest`]): for the names that it subscribes, or for
-/// every change if it has a wildcard or more than a thousand names. Now and then it is woken for nothing, so that it
-/// lets go of what is no longer current.
+/// A stream is woken for what it said that it wants ([`View::interest`]): for the names, aliases and globs that it
+/// subscribes, or for every change if it has a wildcard or more than a thousand of them. Now and then it is woken for
+/// nothing, so that it lets go of what is no longer current.
 #[derive(Clone)]
 pub struct LinearCacheReader {
     store: Arc<Store>,

@@ -194,7 +194,7 @@ impl ResourceSet {
         self.0.totals.timed > 0
     }
 
-    /// The resource of that name.
+    /// The resource of that name, which is looked up as it stands: one in URL form has to be [canonical](Name::canonical).
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Resource> {
         self.held(name).filter(|r| r.is_resource())

@@ -52,6 +52,39 @@ fn a_change_wakes_who_subscribes_it_and_nobody_else() {
     assert_eq!(wakes(), [1, 1, 2, 1, 2, 0], "who was woken has yet to look");
 }
 
+#[test]
+fn a_change_wakes_who_subscribes_an_alias_or_the_glob_of_it_before_or_after() {
+    let url =
+        |last: &str| format!("xdstp://a/envoy.config.endpoint.v3.ClusterLoadAssignment/{last}");
+    let (writer, reader) = cache_of(&["a"]);
+    let _ = writer.upsert(resource("b", "1").alias("x")).unwrap();
+    let _ = writer.upsert(resource(&url("d/b"), "1")).unwrap();
+    let globs = [url("d/*"), url("*"), url("e/*?k=v")];
+    let wants: [&[&str]; 5] = [&["x"], &["y"], &[&globs[0]], &[&globs[1]], &[&globs[2]]];
+    let streams = wants.map(|wanted| Stream::of(&reader, wanted));
+    let woken = || {
+        drain(&reader);
+        streams.each_ref().map(|stream| {
+            let _ = stream.view.load();
+            stream.wakes()
+        })
+    };
+    let _ = writer.upsert(resource("a", "2")).unwrap();
+    assert_eq!(woken(), [0, 0, 0, 0, 0]);
+    let _ = writer.upsert(resource("b", "2").alias("y")).unwrap();
+    assert_eq!(woken(), [1, 1, 0, 0, 0]);
+    let _ = writer.upsert(resource("b", "3").alias("y")).unwrap();
+    assert_eq!(woken(), [1, 2, 0, 0, 0]);
+    let _ = writer.remove("b");
+    assert_eq!(woken(), [1, 3, 0, 0, 0]);
+    let _ = writer.upsert(resource(&url("d/c"), "1")).unwrap();
+    assert_eq!(woken(), [1, 3, 1, 0, 0]);
+    let _ = writer.remove(url("d/b"));
+    assert_eq!(woken(), [1, 3, 2, 0, 0]);
+    let _ = writer.upsert(resource(&url("e/c?k=v"), "1")).unwrap();
+    assert_eq!(woken(), [1, 3, 2, 0, 1]);
+}
+
 /// Between the two locks of a stream that begins to want everything, a label may find it behind.
 #[test]
 fn a_label_does_not_take_the_streams_out_of_line() {
