@@ -113,36 +113,43 @@ impl Known {
 
     /// The client names these from now on. What they stand for it has if it wanted it before, and not otherwise.
     pub(crate) fn enter(&mut self, added: &[Name], had_wildcard: bool, now: &Subscription) {
-        let named_before =
-            |name: &Name| now.names().contains(name) && added.binary_search(name).is_err();
-        let was_covered = |resource: &Resource| {
-            (had_wildcard && !resource.on_demand()) || now.names_any(resource, named_before)
+        let before = Before {
+            had_wildcard,
+            now,
+            added,
         };
-        let mut entered = Vec::new();
-        for name in added {
-            match self.overlay.get(name) {
-                OverlayEntry::Base(resource) if was_covered(resource) => {}
-                OverlayEntry::Base(_) => entered.push(name.clone()),
-                _ if had_wildcard => {}
-                OverlayEntry::Patched(held) if held.is_linked(name, named_before) => {}
-                _ => entered.push(name.clone()),
-            }
-        }
+        let mut entered = self.entered_by_name(&before);
         if now.is_by_identifier() && (self.has_links() || added.iter().any(Name::is_glob)) {
-            let is_added = |name: &Name| added.binary_search(name).is_ok();
-            let base = self.overlay.base();
-            let based = base
-                .into_iter()
-                .flat_map(|base| added.iter().flat_map(|name| base.identified_by(name)));
-            let based = based.filter(|resource| !was_covered(resource));
-            entered.extend(based.map(|resource| resource.name().clone()));
-            let patched = self.overlay.patch().iter().filter(|(name, held)| {
-                held.is_linked(name, is_added)
-                    && !(had_wildcard || named_before(name) || held.is_linked(name, named_before))
-            });
-            entered.extend(patched.map(|(name, _)| name.clone()));
+            entered.extend(self.entered_by_link(&before));
         }
         entered.iter().for_each(|name| self.removed(name));
+    }
+
+    /// What was not wanted before, of what has one of the names that were added.
+    fn entered_by_name(&self, before: &Before<'_>) -> Vec<Name> {
+        let is_new = |name: &&Name| match self.overlay.get(name) {
+            OverlayEntry::Base(resource) => !before.covered(resource),
+            OverlayEntry::Patched(held) => !before.covered_held(name, held),
+            _ => !before.had_wildcard,
+        };
+        before.added.iter().filter(is_new).cloned().collect()
+    }
+
+    /// What was not wanted before, of what is found by an alias or a glob that was added.
+    fn entered_by_link(&self, before: &Before<'_>) -> Vec<Name> {
+        let is_added = |name: &Name| before.added.binary_search(name).is_ok();
+        let based = self
+            .identified_by(before.added.iter())
+            .filter(|resource| !before.covered(resource));
+        let patched = self.overlay.patch().iter();
+        let patched = patched.filter(|(name, held)| {
+            held.is_linked(name, is_added) && !before.covered_held(name, held)
+        });
+        let based = based.map(Resource::name);
+        based
+            .chain(patched.map(|(name, _)| name))
+            .cloned()
+            .collect()
     }
 
     /// A wildcard began or ended: the client has nothing but what it names, which is sorted.
@@ -157,16 +164,12 @@ impl Known {
         }
         let has_globs = names.iter().any(|name| name.is_glob());
         if now.is_by_identifier() && (self.has_links() || has_globs) {
-            let is_kept = |name: &Name| names.binary_search(&name).is_ok();
-            let base = self.overlay.base();
-            let based = base
-                .into_iter()
-                .flat_map(|base| names.iter().flat_map(|name| base.identified_by(name)));
-            for resource in based {
+            for resource in self.identified_by(names.iter().copied()) {
                 if matches!(self.overlay.get(resource.name()), OverlayEntry::Base(_)) {
                     kept.set(resource.name().clone(), Held::sent(resource));
                 }
             }
+            let is_kept = |name: &Name| names.binary_search(&name).is_ok();
             for (name, held) in self.overlay.patch() {
                 if held.is_linked(name, is_kept) {
                     kept.set(name.clone(), held.clone());
@@ -177,6 +180,15 @@ impl Known {
         self.overlay = kept;
     }
 
+    /// What the base has that one of these stands for.
+    fn identified_by<'a>(
+        &'a self,
+        names: impl Iterator<Item = &'a Name>,
+    ) -> impl Iterator<Item = &'a Resource> {
+        let base = self.overlay.base();
+        names.flat_map(move |name| base.into_iter().flat_map(|base| base.identified_by(name)))
+    }
+
     /// Whether a resource that the client has may have aliases.
     pub(crate) fn has_links(&self) -> bool {
         self.patched_links || self.overlay.base().is_some_and(ResourceSet::has_aliases)
@@ -184,11 +196,7 @@ impl Known {
 
     /// Whether what the client has of the name may be wanted by another identifier too.
     pub(crate) fn has_linked(&self, name: &Name) -> bool {
-        let mut based = self
-            .overlay
-            .base()
-            .into_iter()
-            .flat_map(|base| base.identified_by(name));
+        let mut based = self.identified_by([name].into_iter());
         self.patched_links || based.any(|resource| resource.other_identifiers().next().is_some())
     }
 
@@ -245,6 +253,30 @@ impl Known {
             Some(base) => set.diff_from(base),
             None => set.diff_from(&ResourceSet::empty()),
         }
+    }
+}
+
+/// What was wanted before some names were added.
+struct Before<'a> {
+    had_wildcard: bool,
+    now: &'a Subscription,
+    /// Sorted.
+    added: &'a [Name],
+}
+
+impl Before<'_> {
+    fn named(&self, name: &Name) -> bool {
+        self.now.names().contains(name) && self.added.binary_search(name).is_err()
+    }
+
+    fn covered(&self, resource: &Resource) -> bool {
+        (self.had_wildcard && !resource.on_demand())
+            || self.now.names_any(resource, |name| self.named(name))
+    }
+
+    /// The same of what the client has of a name, whatever that is.
+    fn covered_held(&self, name: &Name, held: &Held) -> bool {
+        self.had_wildcard || self.named(name) || held.is_linked(name, |name| self.named(name))
     }
 }
 
