@@ -119,6 +119,29 @@ fn linear_endpoints() {
 }
 
 #[test]
+fn mux() {
+    let program = Program::start(env!("CARGO_BIN_EXE_mux"), [""; 0]);
+    assert_eq!(
+        program.finish(),
+        [
+            "  sent: 10000 of Cluster",
+            "  sent: 1 of ClusterLoadAssignment",
+            "  sent: 1 of Secret",
+            "cluster-7 moves",
+            "  sent: 1 of ClusterLoadAssignment",
+            "the certificate is renewed",
+            "  sent: 1 of Secret",
+            "cluster-7 is overridden",
+            "  cluster-7 of overrides hides that of endpoints",
+            "  sent: 1 of ClusterLoadAssignment",
+            "the override is lifted",
+            "  cluster-7 is not hidden any more",
+            "  sent: 1 of ClusterLoadAssignment",
+        ]
+    );
+}
+
+#[test]
 fn ttl_runtime() {
     shows(
         env!("CARGO_BIN_EXE_ttl_runtime"),

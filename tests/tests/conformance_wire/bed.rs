@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
-use portolan::cache::{SnapshotCache, SnapshotCacheWriter};
-use portolan::core::Snapshot;
+use portolan::cache::{MuxCache, SnapshotCache, SnapshotCacheWriter};
 use portolan::core::node_hash::NodeId;
+use portolan::core::{Snapshot, Source};
 use portolan::engine::{Event, Request, Variant};
 use portolan::server::XdsServer;
 use portolan::types::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
@@ -34,12 +34,23 @@ const MOMENT: Duration = Duration::from_millis(1);
 pub(crate) struct WireBed {
     runtime: Runtime,
     plan: Plan,
+    store: Store,
     server: Running,
     streams: BTreeMap<usize, Stream>,
 }
 
+/// What the server reads from.
+#[derive(Clone, Copy)]
+pub(crate) enum Store {
+    /// A snapshot cache.
+    Snapshots,
+    /// Two of them, of which each has a part of each type.
+    Unions,
+}
+
 struct Running {
-    writer: SnapshotCacheWriter<String>,
+    /// Of the caches that together have what is published.
+    writers: Vec<SnapshotCacheWriter<String>>,
     channel: Channel,
 }
 
@@ -60,16 +71,57 @@ struct State {
     ended: Option<String>,
 }
 
+impl Store {
+    fn open(self) -> (Vec<SnapshotCacheWriter<String>>, Arc<dyn Source>) {
+        let cache = || SnapshotCache::new(NodeId::default()).split();
+        match self {
+            Self::Snapshots => {
+                let (writer, reader) = cache();
+                (vec![writer], Arc::new(reader))
+            }
+            Self::Unions => {
+                let [first, second] = [cache(), cache()];
+                let mut mux = MuxCache::builder();
+                let parts = [
+                    mux.part("first", Arc::new(first.1)),
+                    mux.part("second", Arc::new(second.1)),
+                ];
+                mux.otherwise(parts);
+                (vec![first.0, second.0], Arc::new(mux.build()))
+            }
+        }
+    }
+}
+
+/// What one cache of several has of a snapshot: resources by the sums of their names.
+fn part(snapshot: &Snapshot, at: usize, parts: usize) -> Snapshot {
+    let mut part = Snapshot::builder();
+    for (url, set) in snapshot.sets() {
+        let is_in = |name: &str| name.bytes().map(usize::from).sum::<usize>() % parts == at;
+        for entry in set.entries().filter(|entry| is_in(entry.name())) {
+            let put = part.insert_shared(entry.clone());
+            put.expect("names differ where it is from");
+        }
+        if let Some(label) = snapshot.label(url) {
+            part.label(url.clone(), label);
+        }
+    }
+    part.build()
+}
+
 impl WireBed {
-    pub(crate) fn new(plan: Plan) -> io::Result<Self> {
+    pub(crate) fn new(plan: Plan, store: Store) -> io::Result<Self> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .start_paused(true)
             .build()?;
-        let server = runtime.block_on(serve(&plan)).map_err(io::Error::other)?;
+        let server = runtime
+            .block_on(serve(&plan, store))
+            .map_err(io::Error::other)?;
         Ok(Self {
             runtime,
             plan,
+            store,
             server,
             streams: BTreeMap::new(),
         })
@@ -82,9 +134,9 @@ impl WireBed {
 }
 
 /// Starts a server with a client's connection to it. Both live as long as the runtime.
-async fn serve(plan: &Plan) -> Result<Running, tonic::transport::Error> {
-    let (writer, reader) = SnapshotCache::new(NodeId::default()).split();
-    let xds = XdsServer::builder(Arc::new(reader))
+async fn serve(plan: &Plan, store: Store) -> Result<Running, tonic::transport::Error> {
+    let (writers, source) = store.open();
+    let xds = XdsServer::builder(source)
         .with_session(plan.config.clone())
         .build();
     let (near, far) = tokio::io::duplex(PIPE);
@@ -99,16 +151,21 @@ async fn serve(plan: &Plan) -> Result<Running, tonic::transport::Error> {
     let channel = Endpoint::from_static("http://in.process")
         .connect_with_connector(connect)
         .await?;
-    Ok(Running { writer, channel })
+    Ok(Running { writers, channel })
 }
 
 impl Bed for WireBed {
     fn publish(&mut self, snapshot: Snapshot) {
-        let _ = self.server.writer.set(&NODE.to_owned(), snapshot);
+        let parts = self.server.writers.len();
+        for (at, writer) in self.server.writers.iter().enumerate() {
+            let _ = writer.set(&NODE.to_owned(), part(&snapshot, at, parts));
+        }
     }
 
     fn unpublish(&mut self) {
-        self.server.writer.clear(&NODE.to_owned());
+        for writer in &self.server.writers {
+            writer.clear(&NODE.to_owned());
+        }
     }
 
     fn open(&mut self, stream: usize) {
@@ -152,7 +209,7 @@ impl Bed for WireBed {
     }
 
     fn restart(&mut self, snapshot: Option<Snapshot>) {
-        let started = self.runtime.block_on(serve(&self.plan));
+        let started = self.runtime.block_on(serve(&self.plan, self.store));
         self.server = started.expect("a server starts as the one before did");
         if let Some(snapshot) = snapshot {
             self.publish(snapshot);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use portolan::cache::{LinearCache, SnapshotCache};
+use portolan::cache::{LinearCache, MuxCache, SnapshotCache};
 use portolan::core::{NodeId, Resource, ResourceBuilder, Source, well_known::CLUSTER};
 use portolan::server::{Callbacks, RequestInfo, ResponseInfo, StreamInfo, XdsServer};
 use portolan_tests::{Delta, Sotw};
@@ -84,10 +84,25 @@ async fn b66_requests_and_responses_are_shown_alike_whatever_cache_is_served() {
     })
     .await;
 
+    let [(first, reader), (second, other)] = [(); 2].map(|()| LinearCache::new(CLUSTER).split());
+    let mut mux = MuxCache::builder();
+    let parts = [
+        mux.part("first", Arc::new(reader)),
+        mux.part("second", Arc::new(other)),
+    ];
+    mux.route(CLUSTER, parts);
+    let _ = first.replace_all([]).expect("there is nothing to refuse");
+    let put = |revision| {
+        let _ = second.upsert(cluster(revision)).expect("it has a name");
+    };
+    put(1);
+    let of_mux = shown(Arc::new(mux.build()), || put(2)).await;
+
     let expected = ["m", "n"].map(|node| {
         let lines = ["> U [] 0", "< U [1] 1", "> U [1] 0", "< U [2] 1"];
         lines.map(|line| format!("{node}: {}", line.replace('U', CLUSTER.as_str())))
     });
     assert_eq!(of_linear, expected.concat());
     assert_eq!(of_snapshots, expected.concat());
+    assert_eq!(of_mux, expected.concat());
 }

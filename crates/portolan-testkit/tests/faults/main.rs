@@ -10,5 +10,6 @@ mod cache;
 mod clients;
 mod delta;
 mod linear;
+mod mux;
 mod sotw;
 mod ttl;
