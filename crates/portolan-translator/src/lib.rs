@@ -238,12 +238,17 @@
 //!   loop does not know what proxies had before, and publishes a first model that is half read as it is.
 //! - It does not try again what failed before there is a new change. Hand the same model in again to have that done.
 //! - It does not know what resources mean. A body that is no protobuf message, two resources of one name, one without
-//!   name or type, and a mass deletion are refused; a body of another type than its URL says, values out of range and
-//!   references to what does not exist are for gates of your own to find, or for clients to reject.
+//!   name or type, and a mass deletion are refused; with feature `consistency`, and checks given to the loop's builder
+//!   (`with_checks`), resources that do not fit together are reported or refused, such as one that refers to another which
+//!   does not exist. A body of another type than its URL says and values out of range are for gates of your own to find,
+//!   or for clients to reject.
 //! - It does not keep snapshots beyond the process.
 
 mod change;
 mod config;
+#[cfg_attr(feature = "consistency", path = "consistency/on.rs")]
+#[cfg_attr(not(feature = "consistency"), path = "consistency/off.rs")]
+mod consistency;
 mod contain;
 mod debounce;
 mod difference;
@@ -265,6 +270,8 @@ mod translator;
 
 pub use change::Change;
 pub use config::PublishConfig;
+#[cfg(feature = "consistency")]
+pub use consistency::Inconsistent;
 pub use debounce::DebounceConfig;
 pub use difference::{Names, TypeDiff};
 pub use gate::{Gate, GateRefusal, Proposal};

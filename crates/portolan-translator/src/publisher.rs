@@ -343,6 +343,7 @@ mod tests {
             outcome,
             extent: Extent::Everything,
             diff: Vec::new(),
+            findings: Default::default(),
             times: StageTimes::default(),
         })
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use portolan_core::{Generation, GroupKey};
 
+use crate::consistency::Findings;
 use crate::{BoxError, GateRefusal, Revision, TypeDiff};
 
 /// How the translation of one group ended: what was published, or why nothing was.
@@ -20,6 +21,13 @@ pub struct PublishReport {
     /// How what was translated differs from what the group had before, by type: what was published of it, or, where a
     /// gate refused, what would have been. Empty where nothing differs, or where there is nothing to compare.
     pub diff: Vec<TypeDiff>,
+    /// What was found in what was to be published. `None` where it was not checked: there are no checks, nothing
+    /// differs, or it ended before.
+    #[cfg(feature = "consistency")]
+    pub findings: Findings,
+    #[cfg(not(feature = "consistency"))]
+    #[expect(dead_code, reason = "there are none")]
+    pub(crate) findings: Findings,
     /// How long it took.
     pub times: StageTimes,
 }

@@ -8,6 +8,7 @@ use portolan_core::{GroupKey, Snapshot, SnapshotWriter, TypeUrl};
 use tokio::time::Instant;
 
 use crate::TypeDiff;
+use crate::consistency::{Consistency, Findings};
 use crate::schedule::{AsksGuard, Assignment, Shown, Work};
 use crate::translator::{BoxedTranslator, Form};
 use crate::{BoxError, Extent, Gate, GateRefusal, MassDeletionGuard, Proposal, Stage, malformed};
@@ -20,6 +21,7 @@ pub(crate) struct Stages<M, G: GroupKey, D> {
     pub(crate) writer: Arc<dyn SnapshotWriter<G>>,
     pub(crate) checks_bodies: bool,
     pub(crate) mass_deletion_guard: Option<MassDeletionGuard>,
+    pub(crate) consistency: Consistency<G>,
     pub(crate) gates: Vec<Box<dyn Gate<G>>>,
     pub(crate) reported_names: usize,
 }
@@ -30,6 +32,7 @@ pub(crate) struct Verdict {
     pub(crate) judgement: Judgement,
     /// How it differs from what the group has.
     pub(crate) diff: Vec<TypeDiff>,
+    pub(crate) findings: Findings,
 }
 
 #[derive(Debug)]
@@ -131,11 +134,16 @@ impl<M, G: GroupKey, D> Stages<M, G, D> {
         let differences = proposal.differences().iter();
         let diff = differences.map(|difference| difference.summary(self.reported_names));
         let diff = diff.collect();
-        let judgement = match self.check(&proposal, assignment.asks_guard) {
+        let mut findings = Findings::default();
+        let judgement = match self.check(&proposal, assignment.asks_guard, &mut findings) {
             Ok(()) => Judgement::Publish { next, previous },
             Err(refusal) => Judgement::Refused(refusal),
         };
-        Verdict { judgement, diff }
+        Verdict {
+            judgement,
+            diff,
+            findings,
+        }
     }
 
     fn translate(
@@ -174,7 +182,12 @@ impl<M, G: GroupKey, D> Stages<M, G, D> {
         Ok(out.build())
     }
 
-    fn check(&self, proposal: &Proposal<'_, G>, asks_guard: AsksGuard) -> Result<(), GateRefusal> {
+    fn check(
+        &self,
+        proposal: &Proposal<'_, G>,
+        asks_guard: AsksGuard,
+        findings: &mut Findings,
+    ) -> Result<(), GateRefusal> {
         let previous = proposal.previous();
         if previous.is_some_and(|previous| previous.same_content(proposal.next())) {
             return Ok(());
@@ -185,6 +198,7 @@ impl<M, G: GroupKey, D> Stages<M, G, D> {
         if let (Some(guard), AsksGuard::Yes) = (&self.mass_deletion_guard, asks_guard) {
             guard.check(proposal)?;
         }
+        self.consistency.check(proposal, findings)?;
         self.gates.iter().try_for_each(|gate| gate.check(proposal))
     }
 }
@@ -194,6 +208,7 @@ impl Verdict {
         Self {
             judgement,
             diff: Vec::new(),
+            findings: Findings::default(),
         }
     }
 }
@@ -283,6 +298,7 @@ mod tests {
             writer: slot,
             checks_bodies: true,
             mass_deletion_guard: Some(MassDeletionGuard::default()),
+            consistency: Consistency::default(),
             gates: Vec::new(),
             reported_names: 16,
         }

@@ -42,12 +42,15 @@
 //! | `health` | the gRPC health service, tied to readiness |
 //! | `reflection` | the gRPC reflection service, with the schema of the xDS APIs |
 //! | `metrics` | metrics through the `metrics` facade, for the recorder that you install |
+//! | `consistency` | the module `consistency`, and `with_checks` of the publish loop's builder: what does not fit together is reported or refused |
 //! | `full-types` | all messages of the xDS APIs; by default only those of a usual configuration |
 
 mod control_plane;
 
 pub use control_plane::ControlPlane;
 pub use portolan_cache as cache;
+#[cfg(feature = "consistency")]
+pub use portolan_consistency as consistency;
 pub use portolan_core as core;
 pub use portolan_engine as engine;
 pub use portolan_resources as resources;

@@ -4,6 +4,7 @@ use portolan_core::{GroupKey, SnapshotWriter};
 use tokio::sync::watch;
 
 use super::PublishLoop;
+use crate::consistency::Consistency;
 use crate::publisher::{Inbox, LastReports};
 use crate::report::NoObserver;
 use crate::stages::Stages;
@@ -21,6 +22,7 @@ pub struct PublishLoopBuilder<M, G: GroupKey, D = ()> {
     writer: Arc<dyn SnapshotWriter<G>>,
     groups: WatchedGroups<G>,
     config: PublishConfig,
+    consistency: Consistency<G>,
     gates: Vec<Box<dyn Gate<G>>>,
     observer: Arc<dyn PublishObserver<G>>,
     tracker: Option<Arc<DeliveryTracker<G>>>,
@@ -38,6 +40,7 @@ impl<M, G: GroupKey, D> PublishLoopBuilder<M, G, D> {
             writer,
             groups,
             config: PublishConfig::default(),
+            consistency: Consistency::default(),
             gates: Vec::new(),
             observer: Arc::new(NoObserver),
             tracker: None,
@@ -57,6 +60,35 @@ impl<M, G: GroupKey, D> PublishLoopBuilder<M, G, D> {
     /// would, and no resource of another type. What it starts with is the group's last publication without them.
     pub fn with_endpoint_translator(mut self, endpoints: impl Translator<M, G>) -> Self {
         self.endpoints = Some(Box::new(endpoints));
+        self
+    }
+
+    /// Checks what is to be published for resources that do not fit together, before the gates are asked. What is found
+    /// is in the [report](crate::PublishReport::findings); what the checks' policy refuses is not published, for the group
+    /// that it is found in and no other. Default: nothing is checked.
+    ///
+    /// To know what would be found in a snapshot, and publish nothing, ask the
+    /// [checks](portolan_consistency::Checks::check) themselves.
+    ///
+    /// ```
+    /// use portolan_consistency::{Checks, FindingKind, Policy};
+    /// use portolan_core::{GroupKey, References};
+    /// use portolan_translator::PublishLoopBuilder;
+    ///
+    /// /// Publishes no route to a cluster that does not exist, and no two listeners on one address.
+    /// fn strict<M, G: GroupKey>(
+    ///     publish_loop: PublishLoopBuilder<M, G>,
+    ///     references: impl References + 'static,
+    /// ) -> PublishLoopBuilder<M, G> {
+    ///     let checks = Checks::new(references)
+    ///         .with_policy(FindingKind::Missing, Policy::Refuse)
+    ///         .with_policy(FindingKind::AddressClash, Policy::Refuse);
+    ///     publish_loop.with_checks(checks)
+    /// }
+    /// ```
+    #[cfg(feature = "consistency")]
+    pub fn with_checks(mut self, checks: portolan_consistency::Checks) -> Self {
+        self.consistency = Consistency::of(checks);
         self
     }
 
@@ -101,6 +133,7 @@ impl<M, G: GroupKey, D> PublishLoopBuilder<M, G, D> {
             writer: self.writer,
             checks_bodies: self.config.checks_bodies,
             mass_deletion_guard: self.config.mass_deletion_guard.clone(),
+            consistency: self.consistency,
             gates: self.gates,
             reported_names: self.config.reported_names,
         });

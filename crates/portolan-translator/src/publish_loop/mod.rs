@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub use self::builder::PublishLoopBuilder;
 use self::turns::{End, Ended, Turns};
+use crate::consistency::Findings;
 use crate::contain::contain;
 use crate::debounce::{Debounce, Lane};
 use crate::flushes::Flushes;
@@ -269,24 +270,26 @@ impl<M: Send + Sync + 'static, G: GroupKey, D: Send + Sync + 'static> Running<M,
         let stage = progress.stage();
         let translate = progress.translate_time(ended.took);
         let began = self.now();
+        let nothing = |outcome| (outcome, Vec::new(), Findings::default());
         let mut shown = None;
-        let (outcome, diff) = match ended.end {
+        let (outcome, diff, findings) = match ended.end {
             End::Verdict(verdict) => {
                 let outcome = self.publish(&turn.group, verdict.judgement, &mut shown);
-                (outcome, verdict.diff)
+                (outcome, verdict.diff, verdict.findings)
             }
-            End::Panicked(message) => (Outcome::Panicked { stage, message }, Vec::new()),
+            End::Panicked(message) => nothing(Outcome::Panicked { stage, message }),
             End::TimedOut => {
                 let deadline = self.parts.config.deadline;
-                (Outcome::TimedOut { stage, deadline }, Vec::new())
+                nothing(Outcome::TimedOut { stage, deadline })
             }
-            End::NoThread => (Outcome::NotTried, Vec::new()),
+            End::NoThread => nothing(Outcome::NotTried),
         };
         let report = Arc::new(PublishReport {
             revision: turn.revision,
             outcome,
             extent: progress.extent(),
             diff,
+            findings,
             times: StageTimes {
                 wait: ended.started.saturating_sub(turn.since),
                 translate,
@@ -349,6 +352,7 @@ impl<M: Send + Sync + 'static, G: GroupKey, D: Send + Sync + 'static> Running<M,
     fn forget(&self, forgotten: &Forgotten<G>) {
         let Forgotten { group, published } = forgotten;
         self.parts.reports.remove(group);
+        self.parts.stages.consistency.forget(group);
         if *published && let Err(message) = contain(|| self.parts.stages.writer.clear(group)) {
             tracing::error!(?group, message, "clearing a group panicked");
         }

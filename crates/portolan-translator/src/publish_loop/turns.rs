@@ -48,7 +48,7 @@ pub(super) struct Ended<G> {
 
 #[derive(Debug)]
 pub(super) enum End {
-    Verdict(Verdict),
+    Verdict(Box<Verdict>),
     Panicked(String),
     TimedOut,
     NoThread,
@@ -146,7 +146,7 @@ impl<G: GroupKey> Turns<G> {
     /// The turn that ends with this return.
     pub(super) fn take_returned(&mut self, now: Duration, returned: Returned) -> Option<Ended<G>> {
         let (id, end) = match returned {
-            Ok((id, verdict)) => (id, End::Verdict(verdict)),
+            Ok((id, verdict)) => (id, End::Verdict(Box::new(verdict))),
             Err(error) => (error.id(), end_of(error)),
         };
         let place = |turns: &[Running<G>]| turns.iter().position(|running| running.id == id);
