@@ -98,7 +98,9 @@ fn part(snapshot: &Snapshot, at: usize, parts: usize) -> Snapshot {
     let mut part = Snapshot::builder();
     for (url, set) in snapshot.sets() {
         let is_in = |name: &str| name.bytes().map(usize::from).sum::<usize>() % parts == at;
-        for entry in set.entries().filter(|entry| is_in(entry.name())) {
+        let pending = set.pending().filter_map(|name| set.held(name));
+        let entries = set.entries().chain(pending);
+        for entry in entries.filter(|entry| is_in(entry.name())) {
             let put = part.insert_shared(entry.clone());
             put.expect("names differ where it is from");
         }

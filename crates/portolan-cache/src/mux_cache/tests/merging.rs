@@ -118,3 +118,24 @@ fn an_error_stands_and_hides_as_a_resource_does() {
     let found = publication.snapshot().lookup(&ENDPOINT, "a");
     assert!(matches!(found, Lookup::Error(_)));
 }
+
+#[test]
+fn a_name_that_is_pending_in_a_part_is_not_told_to_be_absent() {
+    let ([a, b], mux) = union();
+    a.publish(endpoints(&[("a", "1")]));
+    b.publish(endpoints(&[]));
+    let view = open(&mux, "n");
+    let is_pending = |view: &dyn View| {
+        let publication = load(view);
+        let found = publication.snapshot().lookup(&ENDPOINT, "b");
+        matches!(found, Lookup::Pending)
+    };
+    assert!(!is_pending(&*view));
+    let mut waits = Snapshot::builder();
+    waits.pending(ENDPOINT, "b").unwrap();
+    b.publish(waits.build());
+    assert!(is_pending(&*view));
+    assert!(is_pending(&*open(&mux, "new")));
+    b.publish(endpoints(&[]));
+    assert!(!is_pending(&*view));
+}
