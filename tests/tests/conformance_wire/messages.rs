@@ -108,7 +108,11 @@ pub(crate) fn of_delta(response: DeltaDiscoveryResponse) -> Answer {
                 let heartbeat = AnswerHeartbeat::new(name, resource.version, ttl);
                 answer.heartbeats.push(heartbeat);
             }
-            (None, None) => answer.bodyless.push(name),
+            (None, None) => {
+                // Clients know what they wait for by the alias (C-221).
+                assert_eq!(resource.aliases, [&*name]);
+                answer.bodyless.push(name);
+            }
         }
     }
     let removed = response.removed_resources.iter();

@@ -33,7 +33,7 @@
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it, `ttl=2s` how long it lives, and `alias=b` what else it is found by |
+//! | `put CDS a b@2 c{sds=s}` | puts resources into the next publication: by name, with a revision of the content, with other [words](crate::fixture) for a body than usual, of which `on-demand` says that no wildcard covers it and `base` that one does, `ttl=2s` how long it lives, and `alias=b` what else it is found by |
 //! | `remove EDS a` | takes one out |
 //! | `pending EDS a b` | says that it is not known yet whether there are such resources |
 //! | `fail EDS not_found a b` | puts errors in the place of resources; `not_found:text` says why |
@@ -84,7 +84,7 @@ use crate::{Setup, Shelf};
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 23] = [
+const GROUPS: [(&str, &str); 24] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -96,6 +96,7 @@ const GROUPS: [(&str, &str); 23] = [
     ("DSUB", include_str!("cases/dsub_resumed.txt")),
     ("DACK", include_str!("cases/dack.txt")),
     ("DDEL", include_str!("cases/ddel.txt")),
+    ("VHDS", include_str!("cases/vhds.txt")),
     ("VHDS", include_str!("cases/vhds_aliases.txt")),
     ("WARM", include_str!("cases/warm.txt")),
     ("WARM", include_str!("cases/warm_parents.txt")),

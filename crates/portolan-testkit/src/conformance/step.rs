@@ -7,6 +7,7 @@ use crate::fixture::Fixture;
 
 /// Among the words of a body, those that are none.
 const ON_DEMAND: &str = "on-demand";
+const BASE: &str = "base";
 const TTL: &str = "ttl=";
 const ALIAS: &str = "alias=";
 
@@ -298,6 +299,7 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
                 Fixture::new(type_url.clone(), name),
                 |fixture, word| match word.as_str() {
                     ON_DEMAND => fixture.on_demand(true),
+                    BASE => fixture.on_demand(false),
                     word => fixture.word(word),
                 },
             ),
