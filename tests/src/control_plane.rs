@@ -19,6 +19,7 @@ use crate::{Recorder, TestError};
 #[derive(Debug)]
 pub struct TestControlPlane {
     group: String,
+    session: SessionConfig,
     writer: SnapshotCacheWriter<String>,
     recorder: Arc<Recorder>,
     address: SocketAddr,
@@ -38,13 +39,24 @@ impl TestControlPlane {
     /// # Errors
     /// There is no free port.
     pub async fn start(group: &str) -> Result<Self, TestError> {
+        let references = Arc::new(EnvoyReferences::default());
+        let session = SessionConfig::default().with_references(references);
+        Self::start_with(group, session).await
+    }
+
+    /// As [`start`](Self::start), with sessions of choice.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_with(group: &str, session: SessionConfig) -> Result<Self, TestError> {
         let (writer, reader) = SnapshotCache::new(NodeCluster::default()).split();
         let recorder = Arc::new(Recorder::default());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let running = Some(serve(listener, reader, &recorder));
+        let running = Some(serve(listener, reader, session.clone(), &recorder));
         Ok(Self {
             group: group.to_owned(),
+            session,
             writer,
             recorder,
             address,
@@ -148,7 +160,8 @@ impl TestControlPlane {
         let _ = writer.set(&self.group, builder.build());
         self.writer = writer;
         let listener = TcpListener::bind(self.address).await?;
-        self.running = Some(serve(listener, reader, &self.recorder));
+        let session = self.session.clone();
+        self.running = Some(serve(listener, reader, session, &self.recorder));
         Ok(())
     }
 }
@@ -164,9 +177,9 @@ impl Drop for TestControlPlane {
 fn serve(
     listener: TcpListener,
     reader: SnapshotCacheReader<NodeCluster>,
+    session: SessionConfig,
     recorder: &Arc<Recorder>,
 ) -> Running {
-    let session = SessionConfig::default().with_references(Arc::new(EnvoyReferences::default()));
     let xds = XdsServer::builder(Arc::new(reader))
         .with_session(session)
         .with_callbacks(Arc::<Recorder>::clone(recorder))

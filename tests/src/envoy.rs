@@ -27,6 +27,10 @@ pub struct Bootstrap {
     pub per_type: bool,
     /// The name of a runtime layer that is discovered, if there is to be one.
     pub runtime_layer: Option<&'static str>,
+    /// Number of worker threads.
+    pub workers: u8,
+    /// How long connections of a listener that was replaced go on, in seconds. Each is told at once to end.
+    pub drain_seconds: u8,
 }
 
 impl Bootstrap {
@@ -36,6 +40,8 @@ impl Bootstrap {
         unified_mux: false,
         per_type: false,
         runtime_layer: None,
+        workers: 1,
+        drain_seconds: 1,
     };
 
     /// Incremental on one stream.
@@ -67,6 +73,16 @@ impl Bootstrap {
     pub const fn with_runtime_layer(self, name: &'static str) -> Self {
         Self {
             runtime_layer: Some(name),
+            ..self
+        }
+    }
+
+    /// The same with more worker threads, and with another time to drain.
+    #[must_use]
+    pub const fn with_workers(self, workers: u8, drain_seconds: u8) -> Self {
+        Self {
+            workers,
+            drain_seconds,
             ..self
         }
     }
@@ -201,13 +217,9 @@ impl Envoy {
             .arg(&admin_file)
             .arg("--log-path")
             .arg(&log)
-            .args([
-                "--concurrency",
-                "1",
-                "--disable-hot-restart",
-                "--drain-time-s",
-                "1",
-            ])
+            .args(["--concurrency", &bootstrap.workers.to_string()])
+            .args(["--drain-time-s", &bootstrap.drain_seconds.to_string()])
+            .args(["--drain-strategy", "immediate", "--disable-hot-restart"])
             .args(["--log-level", "warning"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

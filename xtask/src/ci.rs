@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 use crate::{
     api, codegen, conformance, docs, features, fmt, growth, interop, layers, lint, minimal, msrv,
-    package, sizes, test, words,
+    package, sizes, test, traffic, words,
 };
 
 /// One thing that must hold. A new one is a module with a [`Run`] and a line in [`GATES`].
@@ -60,6 +60,11 @@ pub(crate) const GATES: &[Gate] = &[
         growth::run,
     ),
     gate("interop", "a real Envoy obeys", interop::run),
+    gate(
+        "traffic",
+        "a real Envoy loses no request while its configuration changes",
+        traffic::run,
+    ),
     gate("docs", "rustdoc, warnings denied", docs::run),
     gate(
         "features",

@@ -18,6 +18,7 @@ mod package;
 mod program;
 mod sizes;
 mod test;
+mod traffic;
 mod words;
 mod workspace;
 

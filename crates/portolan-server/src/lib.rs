@@ -119,7 +119,8 @@ mod unsettled;
 mod wire;
 
 pub use portolan_engine::{
-    ClientFeatures, Event, Limits, ProtocolError, Reason, SessionConfig, TtlPolicy, Variant,
+    ClientFeatures, Event, Limits, ProtocolError, Reason, Release, Retention, SafeTimes,
+    SessionConfig, Transitions, TtlPolicy, Variant,
 };
 
 pub use crate::admission::{Admission, AdmissionRequest, BoxFuture};

@@ -1,0 +1,121 @@
+//! What a run came to.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::time::{Duration, Instant};
+
+use crate::lab::Counts;
+use crate::load::{Answer, Outcome, Record};
+
+/// Failures that are no further apart belong to one outage.
+const APART: Duration = Duration::from_millis(100);
+
+/// The share of the requests that were due which makes a loss of none worth telling.
+const PACE: f64 = 0.5;
+
+/// Counts of requests.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) total: usize,
+    pub(crate) failed: usize,
+    /// Failed requests by what was wrong.
+    pub(crate) kinds: BTreeMap<String, usize>,
+    /// From the first to the last of paced requests that failed one after the other.
+    pub(crate) outage: Duration,
+    /// Requests that this program gave up.
+    pub(crate) unanswered: usize,
+    paced: usize,
+    due: f64,
+}
+
+impl Tally {
+    pub(crate) fn of(outcomes: &[(Outcome, Counts)]) -> Self {
+        let mut tally = Self::default();
+        for (outcome, counts) in outcomes {
+            tally.count(outcome, *counts);
+        }
+        tally
+    }
+
+    fn count(&mut self, outcome: &Outcome, counts: Counts) {
+        self.due += outcome.due;
+        let mut ends = Vec::new();
+        for record in &outcome.records {
+            self.total += 1;
+            self.paced += usize::from(record.kind.is_paced());
+            self.unanswered += usize::from(record.answer == Answer::None);
+            if !is_failure(record, counts) {
+                continue;
+            }
+            self.failed += 1;
+            let kind = record.answer.failure().unwrap_or_default();
+            *self.kinds.entry(kind).or_default() += 1;
+            if record.kind.is_paced() {
+                ends.push(record.ended);
+            }
+        }
+        self.outage = self.outage.max(longest(ends));
+    }
+
+    /// Adds another run of the same.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.total += other.total;
+        self.failed += other.failed;
+        self.unanswered += other.unanswered;
+        self.paced += other.paced;
+        self.due += other.due;
+        self.outage = self.outage.max(other.outage);
+        for (kind, count) in other.kinds {
+            *self.kinds.entry(kind).or_default() += count;
+        }
+    }
+
+    /// The paced requests that were made, as a share of those that were due.
+    pub(crate) fn pace(&self) -> f64 {
+        self.paced as f64 / self.due.max(1.0)
+    }
+
+    /// Whether there was the load that was asked for, more or less, so that a loss of none says something.
+    pub(crate) fn kept_pace(&self) -> bool {
+        self.pace() >= PACE && self.unanswered == 0
+    }
+}
+
+impl Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.failed, self.total)?;
+        let mut kinds: Vec<_> = self.kinds.iter().collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let kinds: Vec<_> = kinds
+            .iter()
+            .map(|(kind, n)| format!("{kind} {n}"))
+            .collect();
+        if !kinds.is_empty() {
+            write!(f, " ({}; {} ms)", kinds.join(", "), self.outage.as_millis())?;
+        }
+        if self.unanswered > 0 {
+            write!(f, ", {} given up", self.unanswered)?;
+        }
+        if !self.kept_pace() {
+            write!(f, ", could not keep the pace: {:.0} %", self.pace() * 100.0)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_failure(record: &Record, counts: Counts) -> bool {
+    match (&record.answer, counts) {
+        (Answer::Transport(_), Counts::Status) => false,
+        (answer, _) => answer.is_failure(),
+    }
+}
+
+fn longest(mut ends: Vec<Instant>) -> Duration {
+    ends.sort();
+    let outages = ends.chunk_by(|a, b| b.duration_since(*a) <= APART);
+    let length = |outage: &[Instant]| match outage {
+        [first, .., last] => last.duration_since(*first),
+        _ => Duration::ZERO,
+    };
+    outages.map(length).max().unwrap_or_default()
+}
