@@ -71,6 +71,17 @@ impl DemoClient {
         .await;
     }
 
+    /// Gives names up.
+    pub async fn unsubscribe<S: AsRef<str>>(&mut self, type_url: &TypeUrl, names: &[S]) {
+        let names = names.iter().map(|name| name.as_ref().to_owned());
+        self.send(DeltaDiscoveryRequest {
+            type_url: type_url.to_string(),
+            resource_names_unsubscribe: names.collect(),
+            ..DeltaDiscoveryRequest::default()
+        })
+        .await;
+    }
+
     /// The next response; `None` where the server has ended the stream.
     ///
     /// # Errors

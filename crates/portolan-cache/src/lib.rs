@@ -7,6 +7,7 @@
 //! | cache | what is written | who is served it |
 //! |---|---|---|
 //! | [`SnapshotCache`] | whole snapshots of all types | each group of nodes its own |
+//! | [`OnDemandCache`] | whole snapshots, and answers to what is named besides | each group of nodes its own |
 //! | [`LinearCache`] | resources of one type, one by one or in batches | all nodes the same |
 //! | [`MuxCache`] | nothing: it puts other sources together, by type or as unions | whom these serve |
 //!
@@ -63,6 +64,7 @@ mod ledger;
 mod linear_cache;
 mod lock;
 mod mux_cache;
+mod on_demand_cache;
 mod sleepers;
 mod snapshot_cache;
 #[cfg(test)]
@@ -70,4 +72,8 @@ mod wakes;
 
 pub use linear_cache::{LinearCache, LinearCacheReader, LinearCacheWriter, LinearEdit};
 pub use mux_cache::{Clash, ClashObserver, MuxCache, MuxCacheBuilder, PartId};
+pub use on_demand_cache::{
+    Clock, Keep, OnDemandCache, OnDemandCacheReader, OnDemandCacheWriter, OnDemandLimits,
+    Resolution, Resolutions, Resolver, Step, Ticket, Wanted,
+};
 pub use snapshot_cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};

@@ -262,6 +262,21 @@ impl Resource {
         })))
     }
 
+    /// The same resource, left out of wildcards.
+    #[must_use]
+    pub fn without_wildcard(&self) -> Self {
+        if self.on_demand() {
+            return self.clone();
+        }
+        let builder = ResourceBuilder {
+            type_url: self.0.type_url.clone(),
+            name: self.0.name.clone(),
+            body: self.body(),
+            attributes: self.0.attributes.clone(),
+        };
+        builder.on_demand(true).encode()
+    }
+
     /// Encoded `DynamicParameterConstraints` that select the clients for which this variant is meant.
     #[must_use]
     pub fn constraints(&self) -> Option<&Bytes> {

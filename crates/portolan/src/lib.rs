@@ -46,6 +46,7 @@
 //! | `full-types` | all messages of the xDS APIs; by default only those of a usual configuration |
 
 mod control_plane;
+mod tokio_clock;
 
 pub use control_plane::ControlPlane;
 pub use portolan_cache as cache;
@@ -57,6 +58,7 @@ pub use portolan_resources as resources;
 pub use portolan_server as server;
 pub use portolan_translator as translator;
 pub use portolan_types as types;
+pub use tokio_clock::TokioClock;
 
 /// What most programs use.
 pub mod prelude {

@@ -142,6 +142,26 @@ fn mux() {
 }
 
 #[test]
+fn on_demand_virtual_hosts() {
+    let program = Program::start(env!("CARGO_BIN_EXE_on_demand_virtual_hosts"), [""; 0]);
+    assert_eq!(
+        program.finish(),
+        [
+            "the proxy asks for shop/cart.example",
+            "looking up cart.example for eu",
+            "  shop/cart.example: to cart-eu",
+            "the proxy asks for shop/nowhere.example",
+            "looking up nowhere.example for eu",
+            "  shop/nowhere.example: no such host",
+            "cart.example moves",
+            "  shop/cart.example: to cart-new",
+            "the proxy gives up shop/cart.example",
+            "nobody wants cart.example any more",
+        ]
+    );
+}
+
+#[test]
 fn ttl_runtime() {
     shows(
         env!("CARGO_BIN_EXE_ttl_runtime"),

@@ -19,6 +19,18 @@ impl<H: NodeHash> SnapshotCacheReader<H> {
             store,
         }
     }
+
+    /// Opens a view, and says of which group it is.
+    pub(crate) fn open_group(
+        &self,
+        node: &Arc<Node>,
+        peer: &Peer,
+        waker: Waker,
+    ) -> Result<(H::Key, Box<dyn View>), Refusal> {
+        let key = self.node_hash.key(node, peer)?;
+        let view = self.store.open(&key, node, waker);
+        Ok((key, Box::new(view)))
+    }
 }
 
 impl<H: NodeHash> Source for SnapshotCacheReader<H> {
@@ -27,8 +39,8 @@ impl<H: NodeHash> Source for SnapshotCacheReader<H> {
     /// # Errors
     /// The node hash's refusal.
     fn open(&self, node: &Arc<Node>, peer: &Peer, waker: Waker) -> Result<Box<dyn View>, Refusal> {
-        let key = self.node_hash.key(node, peer)?;
-        Ok(Box::new(self.store.open(&key, node, waker)))
+        let (_, view) = self.open_group(node, peer, waker)?;
+        Ok(view)
     }
 
     fn announce(&self, budget: usize) -> Announced {

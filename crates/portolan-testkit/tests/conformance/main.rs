@@ -1,6 +1,7 @@
 //! The conformance cases, each a test of its own name, against the sources of this repository.
 
 mod mux;
+mod on_demand;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         }
         trials.push(trial("mux_by_type", run.clone(), mux::ByType::new));
         trials.push(trial("mux_union", run.clone(), mux::Unions::new));
+        trials.push(trial("on_demand", run.clone(), on_demand::OnDemand::new));
         trials.push(trial("snapshot_cache", run, OfSnapshotCache::new));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
