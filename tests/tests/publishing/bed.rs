@@ -2,11 +2,12 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use portolan::cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
+use portolan::consistency::Checks;
 use portolan::core::well_known::ENDPOINT;
 use portolan::core::{Node, NodeHash, Peer, Refusal, SnapshotBuilder};
 use portolan::translator::{
-    BoxError, DeliveryTracker, GroupWatch, PublishConfig, PublishLoop, PublishReport, Publisher,
-    Rollout, Translator, WaitScope,
+    BoxError, DeliveryTracker, GroupWatch, PublishConfig, PublishLoop, PublishLoopBuilder,
+    PublishReport, Publisher, Rollout, Translator, WaitScope,
 };
 use portolan_testkit::fixture::Fixture;
 use portolan_testkit::{Client, Pair, Setup};
@@ -105,6 +106,8 @@ impl NodeHash for ByCluster {
     }
 }
 
+type LoopBuilder = PublishLoopBuilder<Model, String>;
+
 /// A control plane but for the server.
 pub(crate) struct Plane {
     pub(crate) publisher: Publisher<Model, String>,
@@ -119,6 +122,18 @@ impl Plane {
     }
 
     pub(crate) fn configured(config: PublishConfig) -> Self {
+        // The bodies of fixtures are texts.
+        let config = config.with_unchecked_bodies();
+        Self::with(|publish_loop| publish_loop.with_config(config))
+    }
+
+    /// Checks snapshots before it publishes them.
+    pub(crate) fn checked(checks: Checks) -> Self {
+        let config = PublishConfig::default().with_unchecked_bodies();
+        Self::with(|publish_loop| publish_loop.with_config(config).with_checks(checks))
+    }
+
+    fn with(with: impl FnOnce(LoopBuilder) -> LoopBuilder) -> Self {
         let (watch, groups) = GroupWatch::channel();
         let tracker = Arc::new(DeliveryTracker::new());
         let (snapshots, reader) = SnapshotCache::new(ByCluster)
@@ -126,13 +141,10 @@ impl Plane {
             .with_delivery_sink(Arc::<DeliveryTracker<String>>::clone(&tracker))
             .split();
         let writer = Arc::new(snapshots.clone());
-        // The bodies of fixtures are texts.
-        let config = config.with_unchecked_bodies();
-        let (publisher, publish_loop) = PublishLoop::builder(ModelTranslator, writer, groups)
-            .with_config(config)
+        let publish_loop = PublishLoop::builder(ModelTranslator, writer, groups)
             .with_endpoint_translator(EndpointTranslator)
-            .with_tracker(Arc::clone(&tracker))
-            .build();
+            .with_tracker(Arc::clone(&tracker));
+        let (publisher, publish_loop) = with(publish_loop).build();
         publish_loop.spawn();
         Self {
             publisher,

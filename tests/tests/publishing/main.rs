@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the test bed fails a test by panicking")]
 
 mod bed;
+mod consistency;
 mod extents;
 mod last_good;
 mod reclaim;
