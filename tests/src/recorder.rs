@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use portolan::core::{Node, ResourceTypes};
 use portolan::server::{Callbacks, CloseReason, Event, Reason, ResponseInfo, StreamInfo};
@@ -42,6 +43,14 @@ pub enum Recorded {
         /// The client's reason.
         message: String,
     },
+    /// Something waits, or waits no longer, on the way from one publication to the next.
+    #[non_exhaustive]
+    Transition {
+        /// The stream.
+        stream: u64,
+        /// What the server said.
+        event: String,
+    },
     /// A stream was admitted.
     #[non_exhaustive]
     Opened {
@@ -59,17 +68,39 @@ pub enum Recorded {
 }
 
 /// Writes down what happens on all streams of a server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Recorder {
     types: ResourceTypes,
-    log: Mutex<Vec<Recorded>>,
+    started: Instant,
+    log: Mutex<Vec<(Duration, Recorded)>>,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self {
+            types: ResourceTypes::default(),
+            started: Instant::now(),
+            log: Mutex::default(),
+        }
+    }
 }
 
 impl Recorder {
     /// What happened since `mark` events had been recorded.
     #[must_use]
     pub fn since(&self, mark: usize) -> Vec<Recorded> {
-        self.log().get(mark..).unwrap_or_default().to_vec()
+        let log = self.log();
+        let events = log.get(mark..).unwrap_or_default().iter();
+        events.map(|(_, event)| event.clone()).collect()
+    }
+
+    /// What happened, a line each, with the milliseconds since the start.
+    #[must_use]
+    pub fn trace(&self) -> String {
+        let log = self.log();
+        let lines = log.iter();
+        let lines = lines.map(|(at, event)| format!("{:>7} {event:?}\n", at.as_millis()));
+        lines.collect()
     }
 
     /// How many events were recorded.
@@ -131,7 +162,7 @@ impl Recorder {
                 Recorded::Nacked { kind, message, .. } => {
                     return Err(format!("{kind} was rejected: {message}"));
                 }
-                Recorded::Opened { .. } => {}
+                Recorded::Opened { .. } | Recorded::Transition { .. } => {}
             }
         }
         match unanswered.values().all(|count| *count == 0) {
@@ -140,8 +171,13 @@ impl Recorder {
         }
     }
 
-    fn log(&self) -> MutexGuard<'_, Vec<Recorded>> {
+    fn log(&self) -> MutexGuard<'_, Vec<(Duration, Recorded)>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, event: Recorded) {
+        let at = self.started.elapsed();
+        self.log().push((at, event));
     }
 
     fn kind(&self, type_url: impl AsRef<str>) -> String {
@@ -154,20 +190,20 @@ impl Callbacks for Recorder {
         let node = stream
             .node()
             .map_or_else(String::new, |n: &std::sync::Arc<Node>| n.id().to_owned());
-        self.log().push(Recorded::Opened {
+        self.push(Recorded::Opened {
             stream: stream.id(),
             node,
         });
     }
 
     fn stream_closed(&self, stream: &StreamInfo, _: &CloseReason) {
-        self.log().push(Recorded::Closed {
+        self.push(Recorded::Closed {
             stream: stream.id(),
         });
     }
 
     fn response(&self, stream: &StreamInfo, response: &ResponseInfo<'_>) {
-        self.log().push(Recorded::Response {
+        self.push(Recorded::Response {
             stream: stream.id(),
             kind: self.kind(response.type_url()),
             resources: response.resources(),
@@ -191,8 +227,15 @@ impl Callbacks for Recorder {
                 kind: self.kind(type_url),
                 message: message.clone(),
             },
+            Event::Withheld { .. }
+            | Event::Permitted { .. }
+            | Event::Retained { .. }
+            | Event::Released { .. } => Recorded::Transition {
+                stream,
+                event: format!("{event:?}"),
+            },
             _ => return,
         };
-        self.log().push(recorded);
+        self.push(recorded);
     }
 }

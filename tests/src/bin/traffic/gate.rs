@@ -89,3 +89,35 @@ fn judge(tally: &Tally, expected: Expected) -> Verdict {
         (Expected::Losses, 0) => Verdict::Wrong,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::Counts;
+    use crate::load::{Answer, Kind, Outcome, Record};
+
+    fn tally(status: u16, due: f64) -> Tally {
+        let record = Record {
+            kind: Kind::Kept,
+            ended: std::time::Instant::now(),
+            answer: Answer::Response(status, String::new()),
+        };
+        let records = vec![record];
+        Tally::of(&[(Outcome { records, due }, Counts::All)])
+    }
+
+    #[test]
+    fn a_loss_counts_at_any_pace_and_none_only_under_load() {
+        let cases = [
+            (503, 1.0, Verdict::Wrong, Verdict::Right),
+            (503, 9.0, Verdict::Wrong, Verdict::Right),
+            (200, 1.0, Verdict::Right, Verdict::Wrong),
+            (200, 9.0, Verdict::Unsure, Verdict::Unsure),
+        ];
+        for (status, due, safe, ordered) in cases {
+            let tally = tally(status, due);
+            assert_eq!(judge(&tally, Expected::Nothing), safe);
+            assert_eq!(judge(&tally, Expected::Losses), ordered);
+        }
+    }
+}

@@ -185,9 +185,8 @@ impl Lab {
 
     /// What went over the streams, and what the Envoy complained of.
     pub(crate) fn trace(&self) -> String {
-        let events = self.plane.recorder().since(0);
-        let events = events.iter().map(|event| format!("    {event:?}\n"));
-        events.chain([self.envoy.log()]).collect()
+        let trace = self.plane.recorder().trace();
+        format!("{trace}{}", self.envoy.log())
     }
 
     /// Stops the load, and gives what came of it.

@@ -61,3 +61,29 @@ fn answer(query: &[u8]) -> Option<Vec<u8>> {
     }
     Some(answer)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(kind: u8) -> Vec<u8> {
+        let header = [7, 8, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        [&header[..], b"\x01a\x07example\x00", &[0, kind, 0, 1]].concat()
+    }
+
+    #[test]
+    fn names_are_the_loopback_address_and_have_no_other() {
+        let address = answer(&query(1)).unwrap();
+        assert_eq!((&address[..2], address[7]), (&[7, 8][..], 1));
+        assert!(address.ends_with(&[127, 0, 0, 1]));
+        let other = answer(&query(28)).unwrap();
+        assert_eq!((other.len(), other[7]), (query(28).len(), 0));
+    }
+
+    #[test]
+    fn what_is_no_query_is_not_answered() {
+        for length in 0..query(1).len() {
+            assert_eq!(answer(&query(1)[..length]), None);
+        }
+    }
+}

@@ -119,3 +119,59 @@ fn longest(mut ends: Vec<Instant>) -> Duration {
     };
     outages.map(length).max().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Kind;
+
+    fn outcome(answers: impl IntoIterator<Item = (u64, Answer)>, due: f64) -> Outcome {
+        let start = Instant::now();
+        let records = answers.into_iter().map(|(at, answer)| Record {
+            kind: Kind::Kept,
+            ended: start + Duration::from_millis(at),
+            answer,
+        });
+        Outcome {
+            records: records.collect(),
+            due,
+        }
+    }
+
+    fn answered(status: u16, body: &str) -> Answer {
+        Answer::Response(status, body.to_owned())
+    }
+
+    #[test]
+    fn statuses_of_a_server_and_broken_connections_are_failures() {
+        let answers = [
+            (0, answered(200, "one")),
+            (10, answered(404, "")),
+            (20, answered(500, "")),
+            (30, answered(503, "by Envoy: DI,NC cluster_not_found")),
+            (40, Answer::Transport("connect: refused".to_owned())),
+        ];
+        let all = Tally::of(&[(outcome(answers.clone(), 5.0), Counts::All)]);
+        assert_eq!((all.total, all.failed), (5, 3));
+        let kinds: Vec<_> = all.kinds.into_keys().collect();
+        assert_eq!(kinds, ["500", "NC", "connect: refused"]);
+        let status = Tally::of(&[(outcome(answers, 5.0), Counts::Status)]);
+        assert_eq!(status.failed, 2);
+    }
+
+    #[test]
+    fn an_outage_ends_where_nothing_fails_for_a_while() {
+        let at = [0, 90, 150, 400, 420].map(|at| (at, answered(503, "")));
+        let tally = Tally::of(&[(outcome(at, 5.0), Counts::All)]);
+        assert_eq!(tally.outage, Duration::from_millis(150));
+    }
+
+    #[test]
+    fn what_was_not_asked_or_not_waited_for_is_no_failure_but_told() {
+        let few = Tally::of(&[(outcome([(0, answered(200, ""))], 10.0), Counts::All)]);
+        assert_eq!((few.failed, few.kept_pace()), (0, false));
+        assert!(few.to_string().contains("could not keep the pace: 10 %"));
+        let given_up = Tally::of(&[(outcome([(0, Answer::None)], 1.0), Counts::All)]);
+        assert_eq!((given_up.failed, given_up.kept_pace()), (0, false));
+    }
+}

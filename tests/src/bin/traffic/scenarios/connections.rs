@@ -1,16 +1,24 @@
 use std::time::Duration;
 
-use portolan_tests::TestError;
+use portolan_tests::{TestError, eventually};
 use tokio::time::sleep;
 
 use crate::cluster::{ClusterSpec, Waits};
 use crate::lab::Lab;
 
+const SOON: Duration = Duration::from_secs(10);
 const AWAY: Duration = Duration::from_millis(300);
 
 pub(super) async fn client_away(lab: &mut Lab) -> Result<(), TestError> {
     lab.begin().await?;
     lab.link.cut().await;
+    eventually("the end of the stream", SOON, || async {
+        match lab.plane.streams() {
+            0 => Ok(()),
+            streams => Err(format!("{streams} streams")),
+        }
+    })
+    .await?;
     lab.replace("b", ClusterSpec::new(lab.two.address));
     lab.publish()?;
     sleep(AWAY).await;
