@@ -141,6 +141,9 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     let snapshot = &turn.permitted;
     let (read, rendering) = (session.read, session.rendering());
     let state = &mut session.types[at];
+    if !state.begun {
+        return None;
+    }
     // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
     let waited = state.pace.is_waiting();
     state.pace.set_waiting(false);

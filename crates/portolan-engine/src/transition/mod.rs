@@ -9,9 +9,10 @@ mod removals;
 mod times;
 mod type_plan;
 
+use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use portolan_core::ValueId;
+use portolan_core::{Name, ValueId};
 
 pub(crate) use self::ready::is_ready;
 pub(crate) use self::removals::{Removals, Review};
@@ -25,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) rest: Option<ValueId>,
     /// Clusters that are gone and stay.
     pub(crate) removals: Removals,
+    /// Clusters to which a listener led by itself that was replaced, and when. Its connections go on with it.
+    pub(crate) drains: BTreeMap<Name, Duration>,
     /// When something may go on that waits.
     pub(crate) deadline: Option<Duration>,
 }

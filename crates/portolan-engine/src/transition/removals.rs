@@ -40,10 +40,12 @@ pub(crate) struct Review<'a> {
     pub(crate) moves: bool,
     /// The client rejected something that may refer to clusters.
     pub(crate) pinned: bool,
+    /// Something is held. A listener that waits for its table does not replace the one before yet.
+    pub(crate) holds: bool,
     /// Clusters that something which is shown as before leads to.
     pub(crate) named: &'a BTreeSet<Name>,
     /// Clusters that a replaced listener leads to.
-    pub(crate) drained: &'a BTreeSet<Name>,
+    pub(crate) drains: &'a BTreeMap<Name, Duration>,
 }
 
 /// What a review changed.
@@ -85,7 +87,8 @@ impl Removals {
             is_gone
         });
         for name in gone {
-            let stays = review.moves || review.pinned || review.named.contains(name);
+            let used = review.named.contains(name) || review.drains.contains_key(name);
+            let stays = review.moves || review.pinned || used;
             if stays && !self.0.contains_key(name) {
                 self.0.insert(name.clone(), Removal::new(review.now));
                 reviewed.retained.push(name.clone());
@@ -132,10 +135,12 @@ impl Removal {
     }
 
     fn update(&mut self, name: &Name, review: &Review<'_>, awaits: &impl Fn(Nonce) -> bool) {
-        self.drains |= review.drained.contains(name);
+        self.drains |= review.drains.contains_key(name);
         let accepted = matches!(self.stage, Stage::Accepted(_));
         let was_used = self.used;
-        self.used = review.named.contains(name) || (review.pinned && !accepted);
+        self.used = review.named.contains(name)
+            || (review.pinned && !accepted)
+            || (self.drains && review.holds);
         if self.used {
             self.stage = Stage::Untold;
         }
@@ -156,10 +161,10 @@ impl Removal {
     fn deadline(&self, times: &SafeTimes) -> Option<Duration> {
         match self.stage {
             _ if self.used => None,
-            Stage::Accepted(at) if self.drains => {
-                Some(at.saturating_add(times.drain().max(times.grace())))
+            Stage::Accepted(at) => {
+                let drain = times.drain().saturating_mul(self.drains.into());
+                Some(at.saturating_add(drain).saturating_add(times.grace()))
             }
-            Stage::Accepted(at) => Some(at.saturating_add(times.grace())),
             _ => Some(self.since.saturating_add(times.removal_budget())),
         }
     }

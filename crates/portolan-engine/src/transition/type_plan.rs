@@ -53,6 +53,11 @@ impl TypePlan {
         self.held.contains_key(name)
     }
 
+    /// Whether something that the client asks for waits.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.held.values().any(|hold| hold.since.is_some())
+    }
+
     pub(crate) fn clear(&mut self) {
         self.shown = None;
         self.held.clear();

@@ -247,7 +247,7 @@ fn what_a_listener_leads_to_by_itself_stays_as_long_as_it_drains() {
         publish(&shelf, all("b"));
         pair.drive();
         assert_eq!(pair.client.envoy.listeners()["l"], "to=b", "{kind:?}");
-        pair.advance(DRAIN - secs(1));
+        pair.advance(DRAIN + times().grace() - secs(1));
         assert_eq!(
             clusters(&pair),
             ["a", "b"],

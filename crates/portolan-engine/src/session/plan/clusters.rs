@@ -21,8 +21,9 @@ impl Step<'_> {
             now: self.now,
             moves: self.moves,
             pinned: self.pinned,
+            holds: session.types.iter().any(|state| state.plan.is_holding()),
             named: &self.named,
-            drained: &self.drained,
+            drains: &session.plan.drains,
         };
         let mut removals = core::mem::take(&mut session.plan.removals);
         let awaits = |sent| awaits(session, self.gate, sent);

@@ -5,7 +5,7 @@ mod clusters;
 mod holds;
 mod tables;
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -23,12 +23,15 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
     if session.plan.rest == Some(target.id()) || session.config.transitions().safe().is_none() {
         return target.clone();
     }
-    let Some((gate, from, to)) = gate(session, target) else {
+    if gate(session, target).is_none() {
         end(session);
         return target.clone();
-    };
+    }
     let config = Arc::clone(&session.config);
-    let Some(times) = config.transitions().safe() else {
+    watch_parents(session, &config);
+    let (Some((gate, from, to)), Some(times)) =
+        (gate(session, target), config.transitions().safe())
+    else {
         return target.clone();
     };
     let mut step = Step {
@@ -42,7 +45,6 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
         to,
         sets: Vec::new(),
         named: BTreeSet::new(),
-        drained: BTreeSet::new(),
         moves: false,
         pinned: false,
     };
@@ -51,6 +53,7 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
             step.parent(session, at);
         }
     }
+    step.forget_drained(session);
     step.clusters(session);
     step.finish(session)
 }
@@ -94,6 +97,25 @@ fn gate(session: &Session, target: &Snapshot) -> Option<(usize, ResourceSet, Res
     Some((at, former(state)?, target.set(state.url())?.clone()))
 }
 
+/// Follows all types that may refer to clusters, asked for or not: what newly leads to a cluster does so too for a client
+/// that asks for it later.
+fn watch_parents(session: &mut Session, config: &SessionConfig) {
+    let Some(rank) = session
+        .types
+        .iter()
+        .find(|state| is_gate(state))
+        .map(|state| state.place().0)
+    else {
+        return;
+    };
+    for resource_type in config.types().iter() {
+        if resource_type.rank() > rank && !resource_type.independent() {
+            // At the limit of types a stream follows those that it has.
+            let _ = session.type_index(resource_type.clone());
+        }
+    }
+}
+
 /// What the client was shown of a type before.
 fn former(state: &TypeState) -> Option<ResourceSet> {
     let shown = state.plan.shown.as_ref();
@@ -117,6 +139,7 @@ fn end(session: &mut Session) {
     session.plan.rest = None;
     session.plan.deadline = None;
     session.plan.removals.clear();
+    session.plan.drains.clear();
     session
         .types
         .iter_mut()
@@ -151,7 +174,6 @@ struct Step<'a> {
     /// What is shown in the place of what there is.
     sets: Vec<(TypeUrl, ResourceSet)>,
     named: BTreeSet<Name>,
-    drained: BTreeSet<Name>,
     moves: bool,
     pinned: bool,
 }
@@ -164,20 +186,24 @@ impl<'a> Step<'a> {
     /// Decides over the resources of a type that may refer to clusters.
     fn parent(&mut self, session: &mut Session, at: usize) {
         let state = &session.types[at];
-        let (Some(from), Some(to)) = (former(state), self.target.set(state.url())) else {
+        let Some(to) = self.target.set(state.url()).cloned() else {
             return;
         };
-        let to = to.clone();
+        // Of a client that has just come nothing is known, and nothing is new to it.
+        let from = former(state).unwrap_or_else(|| to.clone());
         let is_wanted = |name: &Name| state.subscription.covers_name(name);
         self.pinned |= state.plan.pins.names().iter().any(is_wanted);
-        self.moves |= !state.window.is_settled() || !state.known.is_at(&from);
+        let told = !state.begun || state.known.is_at(&from);
+        self.moves |= !told || !state.window.is_settled();
         self.moves |= to.diff_from(&from).names().any(is_wanted);
         self.hold(session, at, &from, &to);
         if *session.types[at].url() == ROUTE {
             self.linger(session, at, &from, &to);
         }
         let before = with_their_places(&session.types[at], &from, &to);
-        self.note_named(&session.types[at], &from, &to, &before);
+        let mut drains = core::mem::take(&mut session.plan.drains);
+        self.note_named(&session.types[at], &from, &to, &before, &mut drains);
+        session.plan.drains = drains;
         self.show(session, at, to.keeping(&from, &before));
     }
 
@@ -188,6 +214,7 @@ impl<'a> Step<'a> {
         from: &ResourceSet,
         to: &ResourceSet,
         before: &[Name],
+        drains: &mut BTreeMap<Name, Duration>,
     ) {
         let (references, gate) = (self.references(), self.gate_url.clone());
         let named = |name: &Name| {
@@ -203,8 +230,19 @@ impl<'a> Step<'a> {
             let changed = diff
                 .names()
                 .filter(|name| before.binary_search(name).is_err());
-            self.drained.extend(changed.flat_map(named));
+            let drained = changed.flat_map(named);
+            drains.extend(drained.map(|name| (name, self.now)));
         }
+    }
+
+    /// Whether a client acknowledged that a listener was replaced is not noted for each; it had time for that too.
+    fn forget_drained(&self, session: &mut Session) {
+        let time = self
+            .times
+            .drain()
+            .saturating_add(self.times.removal_budget());
+        let drains = &mut session.plan.drains;
+        drains.retain(|_, since| since.saturating_add(time) > self.now);
     }
 
     fn show(&mut self, session: &mut Session, at: usize, set: ResourceSet) {
