@@ -70,7 +70,7 @@ impl Default for SessionConfig {
             reanswer: true,
             max_response: 4 * 1024 * 1024,
             ttl: TtlPolicy::default(),
-            transitions: Transitions::Ordered,
+            transitions: Transitions::default(),
         }
     }
 }
@@ -139,7 +139,7 @@ impl SessionConfig {
         self
     }
 
-    /// How clients are brought from one publication to the next. Default: [`Transitions::Ordered`].
+    /// How clients are brought from one publication to the next. Default: [`Transitions::Safe`].
     #[must_use]
     pub fn with_transitions(mut self, transitions: Transitions) -> Self {
         self.transitions = transitions;

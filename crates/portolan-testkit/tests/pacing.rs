@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
-use portolan_engine::Event;
-use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
+use portolan_engine::{Event, Transitions};
+use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
 
 /// A client that acknowledges nothing, has all clusters and the endpoints of one, and was just sent a change of
 /// cluster `a` as `n3`.
@@ -326,6 +326,12 @@ fn what_was_told_as_gone_under_a_wait_is_not_told_again() {
     ]);
 }
 
+/// Nothing waits but for what was sent before it.
+fn in_order() -> Setup {
+    let config = Setup::default_config().with_transitions(Transitions::Ordered);
+    Setup::default().with_config(config)
+}
+
 #[test]
 fn endpoints_go_while_clusters_wait_and_what_refers_to_clusters_does_not() {
     let shelf = Shelf::new();
@@ -335,7 +341,7 @@ fn endpoints_go_while_clusters_wait_and_what_refers_to_clusters_does_not() {
         fixture::listener("l", "r"),
         fixture::route("r", ["a"]),
     ]);
-    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    let mut pair = Pair::open(PlainClient::delta().without_acks(), &shelf, in_order());
     pair.client.subscribe(&CLUSTER, []);
     pair.client.subscribe(&ENDPOINT, ["e"]);
     pair.client.subscribe(&LISTENER, []);
@@ -368,7 +374,7 @@ fn endpoints_go_while_clusters_wait_and_what_refers_to_clusters_does_not() {
 fn what_waits_behind_clusters_waits_no_longer_than_they_do() {
     let shelf = Shelf::new();
     shelf.put([fixture::static_cluster("a"), fixture::route("r", ["a"])]);
-    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    let mut pair = Pair::open(PlainClient::delta().without_acks(), &shelf, in_order());
     pair.client.subscribe(&CLUSTER, []);
     pair.client.subscribe(&ROUTE, ["r"]);
     pair.drive();

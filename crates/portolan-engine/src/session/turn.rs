@@ -96,7 +96,7 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
 
 /// Tells, at the end of a turn, that there is nothing left to say or to hear of its publication.
 fn tell_settled(session: &mut Session, turn: &Turn) {
-    let all = turn.told_all && turn.permitted.id() == turn.publication.snapshot().id();
+    let all = turn.told_all && !plan::is_pending(session);
     let settled = all && session.types.iter().all(|state| state.window.is_settled());
     if !settled || session.types.is_empty() {
         return;

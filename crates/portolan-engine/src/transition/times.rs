@@ -24,6 +24,12 @@ pub enum Transitions {
     Safe(SafeTimes),
 }
 
+impl Default for Transitions {
+    fn default() -> Self {
+        Self::Safe(SafeTimes::default())
+    }
+}
+
 impl Transitions {
     pub(crate) fn safe(&self) -> Option<&SafeTimes> {
         match self {

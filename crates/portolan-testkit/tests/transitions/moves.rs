@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
+use portolan_engine::Transitions;
 use portolan_testkit::{EnvoyMux, Setup, fixture};
 
 use crate::bed::*;
@@ -289,8 +290,10 @@ fn listeners_that_replace_each_other_change_at_once() {
 /// Without transitions the same change loses requests, or these tests would show nothing.
 #[test]
 fn in_order_alone_requests_are_lost() {
+    let config = Setup::default_config().with_transitions(Transitions::Ordered);
+    let in_order = Setup::default().with_config(config);
     for kind in EnvoyMux::ALL {
-        let (shelf, mut pair) = serving_with(kind, Setup::default(), leading_to("a"));
+        let (shelf, mut pair) = serving_with(kind, in_order.clone(), leading_to("a"));
         publish(&shelf, leading_to("b"));
         pair.drive();
         assert!(!pair.client.faults.is_empty(), "{kind:?}");

@@ -68,10 +68,13 @@ impl Step<'_> {
         if gone.removals().is_empty() {
             return self.show(session, at, to);
         }
-        let changed = self.to.diff_from(&self.from);
+        // What was permitted before may wait to be sent.
+        let sent = session.types[self.gate].known.base().unwrap_or(&self.from);
+        let changed = [self.to.diff_from(&self.from), self.to.diff_from(sent)];
+        let changed = changed.iter().flat_map(|diff| diff.upserts());
         let kept = kept.iter().filter_map(|name| self.from.get(name));
         let mut used: BTreeMap<Name, Name> = BTreeMap::new();
-        for cluster in kept.chain(changed.upserts()) {
+        for cluster in kept.chain(changed) {
             for name in cluster.facts(references).references_to(&url) {
                 used.insert(name.clone(), cluster.name().clone());
             }

@@ -79,6 +79,15 @@ pub(super) fn end_turn(session: &mut Session, told: bool, now: Duration) {
     note_deadline(session, times);
 }
 
+/// Whether the client is still to be told something of the publication that it is not permitted to see yet.
+pub(super) fn is_pending(session: &Session) -> bool {
+    let is_pending = |state: &TypeState| {
+        let plan = &state.plan;
+        plan.is_holding() || !plan.lingering.is_empty() || !plan.used.is_empty()
+    };
+    !session.plan.removals.is_empty() || session.types.iter().any(is_pending)
+}
+
 fn is_gate(state: &TypeState) -> bool {
     state.resource_type.reanswers().is_some()
 }

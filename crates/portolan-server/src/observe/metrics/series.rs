@@ -90,6 +90,9 @@ pub(super) struct TypeSeries {
     pub(super) acks: Counter,
     pub(super) nacks: Counter,
     pub(super) held: Counter,
+    pub(super) withheld: Counter,
+    pub(super) withheld_expired: Counter,
+    pub(super) retained: Counter,
 }
 
 impl TypeSeries {
@@ -107,6 +110,9 @@ impl TypeSeries {
             acks: table::ACKS.counter_of(labels),
             nacks: table::NACKS.counter_of(labels),
             held: table::HELD.counter_of(labels),
+            withheld: table::WITHHELD.counter_of(labels),
+            withheld_expired: table::WITHHELD_EXPIRED.counter_of(labels),
+            retained: table::RETAINED.counter_of(labels),
         }
     }
 }

@@ -179,6 +179,15 @@ impl Callbacks for StreamMetrics {
                 self.set_rejecting(true);
             }
             Event::Held { type_url } => of_type(type_url).held.increment(1),
+            Event::Withheld { type_url, .. } => of_type(type_url).withheld.increment(1),
+            Event::Permitted {
+                type_url,
+                ready: false,
+                ..
+            } => of_type(type_url).withheld_expired.increment(1),
+            Event::Retained {
+                type_url, names, ..
+            } => of_type(type_url).retained.increment(names.len() as u64),
             Event::Settled {
                 generation,
                 rejecting,

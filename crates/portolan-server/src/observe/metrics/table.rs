@@ -75,6 +75,21 @@ pub(super) const HELD: Metric = Metric::counter(
     &[TYPE, METHOD],
     "times that changes had to wait until the client had read the previous ones of their type",
 );
+pub(super) const WITHHELD: Metric = Metric::counter(
+    "portolan_withheld_total",
+    &[TYPE, METHOD],
+    "resources that had to wait until a cluster was ready",
+);
+pub(super) const WITHHELD_EXPIRED: Metric = Metric::counter(
+    "portolan_withheld_expired_total",
+    &[TYPE, METHOD],
+    "resources that were sent though the cluster was not ready, because they had waited the longest they may",
+);
+pub(super) const RETAINED: Metric = Metric::counter(
+    "portolan_retained_total",
+    &[TYPE, METHOD],
+    "resources that were gone and had to stay for a client",
+);
 pub(super) const SUPPRESSED: Metric = Metric::counter(
     "portolan_suppressed_total",
     &[METHOD],
@@ -96,7 +111,7 @@ pub(super) const NOTICE_TO_SETTLED: Metric = Metric::histogram(
     "from the source's notice of a publication until the last acknowledgement on a stream: `accepted`, or `rejecting` some of it",
 );
 
-pub(super) const ALL: [&Metric; 17] = [
+pub(super) const ALL: [&Metric; 20] = [
     &STREAMS,
     &OPENED,
     &CLOSED,
@@ -110,6 +125,9 @@ pub(super) const ALL: [&Metric; 17] = [
     &ACKS,
     &NACKS,
     &HELD,
+    &WITHHELD,
+    &WITHHELD_EXPIRED,
+    &RETAINED,
     &SUPPRESSED,
     &SUPERSEDED,
     &NOTICE_TO_RESPONSE,
