@@ -55,7 +55,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => Just(Op::Drive),
         1 => select(vec![1, 1_000, 6_000]).prop_map(Op::Advance),
         1 => any::<bool>().prop_map(Op::Reading),
-        1 => any::<bool>().prop_map(Op::Acks),
+        2 => any::<bool>().prop_map(Op::Acks),
         1 => any::<bool>().prop_map(|claims| Op::Reconnect { claims }),
         4 => Just(Op::Rest),
     ]
