@@ -5,9 +5,11 @@
 mod client;
 mod collection;
 mod linear;
+mod mux;
 mod stream;
 
 pub use client::{Client, Wants};
 pub use collection::Collection;
 pub use linear::Linear;
+pub use mux::Mux;
 pub use stream::Stream;

@@ -57,7 +57,9 @@ impl Known {
 
     /// Whether nothing was ever sent or claimed.
     pub(crate) fn is_nothing(&self) -> bool {
-        self.overlay.base().is_none_or(ResourceSet::is_empty) && self.overlay.patch().is_empty()
+        // An error is something: the client keeps it until it hears otherwise.
+        let base = self.overlay.base();
+        base.is_none_or(|base| base.entries_len() == 0) && self.overlay.patch().is_empty()
     }
 
     /// Whether the client has been sent all that it subscribes of some value.

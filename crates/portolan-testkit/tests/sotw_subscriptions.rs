@@ -1,5 +1,6 @@
 //! What a state-of-the-world client subscribes, where more is to be seen of it than a conversation.
 
+use portolan_core::ResourceFailure;
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
 use portolan_engine::Event;
 use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
@@ -114,6 +115,29 @@ fn a_name_that_is_given_up_beside_a_star_asks_for_nothing() {
         "> ACK CDS n1",
         "> CDS [*] v=v1 n=n1",
     ]);
+}
+
+#[test]
+fn c126_c364_who_was_told_an_error_and_starts_over_is_told_that_it_is_gone() {
+    let shelf = Shelf::new();
+    shelf.edit(|builder| {
+        let failure = ResourceFailure::unavailable("later");
+        builder.fail(CLUSTER, "c", failure).expect("it is new");
+    });
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["c"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    shelf.remove(&CLUSTER, ["c"]);
+    let mut afresh = pair.client.sotw_request(&CLUSTER, ["c"]);
+    afresh.nonce.clear();
+    afresh.version.clear();
+    pair.client.send(afresh);
+    pair.drive();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect(["> CDS [c] v= n=", "< CDS v2 n2 []", "> ACK CDS n2"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod shapes;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use portolan_benches::{Collection, Linear};
+use portolan_benches::{Collection, Linear, Mux};
 
 fn main() -> ExitCode {
     let size = std::env::args().nth(1).and_then(|size| size.parse().ok());
@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     }
     shapes::referrers(&mut Collection::new(size));
     shapes::linear(&mut Linear::new(size));
+    shapes::union(&mut Mux::new(size));
     ExitCode::SUCCESS
 }
 

@@ -1,6 +1,6 @@
 //! The shapes of streams, and what is done on each.
 
-use portolan_benches::{Client, Collection, Linear, Stream, Wants};
+use portolan_benches::{Client, Collection, Linear, Mux, Stream, Wants};
 use portolan_core::TypeUrl;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LOCALITY_ENDPOINT};
 use portolan_engine::Variant;
@@ -118,6 +118,33 @@ pub(crate) fn linear(linear: &mut Linear) {
         announce,
     );
     assert_eq!(linear.look(), 10, "streams were woken");
+}
+
+/// One change in a part of a union, as two streams see it.
+pub(crate) fn union(mux: &mut Mux) {
+    let set = |stream: usize, mux: &Mux| {
+        let publication = mux.load(stream).expect("it is published");
+        let set = publication.snapshot().set(&ENDPOINT);
+        set.expect("the parts speak for it").id()
+    };
+    mux.change();
+    (0..2).for_each(|stream| drop(mux.load(stream)));
+    let before = set(0, mux);
+    mux.change();
+    // The list of chunks is copied.
+    let chunks = Growth::Chunks;
+    count("mux cache: a change in a union, merged", chunks, || {
+        drop(mux.load(0));
+    });
+    count(
+        "mux cache: the same for a further stream",
+        Growth::Flat,
+        || {
+            drop(mux.load(1));
+        },
+    );
+    assert_ne!(set(0, mux), before, "it changed");
+    assert_eq!(set(0, mux), set(1, mux), "both are shown one value");
 }
 
 impl Shape {

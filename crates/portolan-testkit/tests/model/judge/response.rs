@@ -123,7 +123,9 @@ impl Judge {
         if told.is_empty() && !may_be_empty {
             return Err("it says nothing".to_owned());
         }
-        if ty.claims_all(at, contents) {
+        // Behind clusters that come anew it is sent their endpoints all the same.
+        let again = told.keys().all(|n| ty.must.get(n) == Some(&Must::Reanswer));
+        if ty.claims_all(at, contents) && !again {
             return Err("the client has this version (C-086)".to_owned());
         }
         let is_hit = |batch: &&Batch| {

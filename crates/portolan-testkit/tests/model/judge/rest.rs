@@ -50,7 +50,11 @@ impl Judge {
         {
             self.check_owed(at, contents)?;
             let changed = self.untold(at, contents);
+            let tells_removals = self.tells_removals(at);
             let ty = &mut self.types[at];
+            if !tells_removals {
+                ty.lapse_uncovered(at, contents);
+            }
             ty.may.clear();
             ty.may_all = false;
             ty.begins = false;
@@ -145,6 +149,17 @@ impl Judge {
 }
 
 impl Type {
+    /// What is there and not the client's any more, as an error under a wildcard, was not told to be gone.
+    fn lapse_uncovered(&mut self, at: usize, contents: &Contents) {
+        let wants = &self.wants;
+        let is_covered = |n: usize| {
+            let content = contents.get(&(at, n));
+            content.is_some_and(|content| wants.covers(at, n, *content))
+        };
+        let told = self.told.keys().copied();
+        self.lapsed.extend(told.filter(|n| !is_covered(*n)));
+    }
+
     /// Whether the client has rejected something that it is still to have.
     fn is_rejected(&self, at: usize, contents: &Contents) -> bool {
         let mut there = of_type(contents, at).filter(|(n, c)| self.wants.covers(at, *n, *c));
