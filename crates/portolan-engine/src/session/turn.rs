@@ -11,7 +11,7 @@ use portolan_core::{
 };
 
 use super::{Session, plan, refresh};
-use crate::answer::{Answer, Circumstances, compose};
+use crate::answer::{Answer, Circumstances, Outcome, compose};
 use crate::everything;
 use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
@@ -198,24 +198,8 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     turn.told_all &= outcome.complete && awaited.is_empty();
     state.owed.clear();
     awaited.into_iter().for_each(|name| state.owed.ask(name));
-    if outcome.complete {
-        if rendering.timed && (set.is_timed() || !state.lives.is_empty()) {
-            let nothing = Selection::none();
-            let sent = outcome.answer.as_ref().map_or(&nothing, |a| &a.resources);
-            refresh::note_untold(state, set, sent, now);
-        }
-        match state.is_full_state(session.variant) {
-            // What such an answer left out is gone.
-            true => state.known.move_to(set),
-            false => state.known.move_past(set),
-        }
-    }
+    note_told(state, session.variant, rendering.timed, set, &outcome, now);
     let answer = outcome.answer?;
-    if !outcome.complete {
-        // What is said to be gone together with the reason is known by that.
-        answer.removed.iter().for_each(|n| state.known.removed(n));
-        answer.resources.iter().for_each(|r| state.known.sent(r));
-    }
     let max = max_payload(session, at);
     let mut parts = match session.types[at].is_full_state(session.variant) {
         true => VecDeque::from([answer]),
@@ -228,6 +212,33 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     turn.rest = Some(Rest::of(&session.types[at], parts));
     session.types[at].window.begin_answer();
     Some(send(session, at, first, turn, now))
+}
+
+/// What the client knows when it has heard the answer, if there is one.
+fn note_told(
+    state: &mut TypeState,
+    variant: Variant,
+    timed: bool,
+    set: &ResourceSet,
+    outcome: &Outcome,
+    now: Duration,
+) {
+    if outcome.complete {
+        if timed && (set.is_timed() || !state.lives.is_empty()) {
+            let nothing = Selection::none();
+            let sent = outcome.answer.as_ref().map_or(&nothing, |a| &a.resources);
+            refresh::note_untold(state, set, sent, now);
+        }
+        match state.is_full_state(variant) {
+            // What such an answer left out is gone.
+            true => state.known.move_to(set),
+            false => state.known.move_past(set),
+        }
+    } else if let Some(answer) = &outcome.answer {
+        // What is said to be gone together with the reason is known by that.
+        answer.removed.iter().for_each(|n| state.known.removed(n));
+        answer.resources.iter().for_each(|r| state.known.sent(r));
+    }
 }
 
 /// A client that reconnects with the version of the set has all of it, and is told only what it must hear again.
