@@ -42,8 +42,7 @@ fn missing_endpoints_are_not_reported_while_a_cluster_refers_to_them() {
 }
 
 #[test]
-fn the_reference_of_a_cluster_counts_and_not_its_name() {
-    // C-256
+fn c256_the_reference_of_a_cluster_counts_and_not_its_name() {
     let shelf = Shelf::new();
     shelf.put([fixture::cluster("a").service("s")]);
     let mut pair = Pair::new(PlainClient::delta(), &shelf);

@@ -1,10 +1,14 @@
 //! The order in which types go out when several changed.
 
+use std::time::Duration;
+
 use portolan_core::well_known::{
     CLUSTER, ENDPOINT, EXTENSION_CONFIG, LISTENER, ROUTE, RUNTIME, SCOPED_ROUTE, SECRET,
     VIRTUAL_HOST,
 };
-use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Shelf, fixture};
+use portolan_core::{ResourceTypes, TypeUrl};
+use portolan_engine::Scope;
+use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
 
 fn all(shelf: &Shelf, revision: u32) {
     shelf.put(
@@ -24,8 +28,7 @@ fn all(shelf: &Shelf, revision: u32) {
 }
 
 #[test]
-fn what_is_referred_to_goes_before_what_refers() {
-    // C-238 to C-243
+fn c238_c239_c240_c241_c243_what_is_referred_to_goes_before_what_refers() {
     let shelf = Shelf::new();
     all(&shelf, 1);
     let mut pair = Pair::new(PlainClient::delta(), &shelf);
@@ -84,8 +87,7 @@ fn requests_that_wait_together_are_answered_in_that_order_too() {
 }
 
 #[test]
-fn a_type_alone_goes_at_once() {
-    // C-248, C-250
+fn c248_c250_a_type_alone_goes_at_once() {
     let shelf = Shelf::new();
     all(&shelf, 1);
     let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
@@ -101,7 +103,7 @@ fn a_type_alone_goes_at_once() {
 }
 
 #[test]
-fn a_new_listener_with_its_route_and_cluster_serves_without_waiting() {
+fn c242_a_new_listener_with_its_route_and_cluster_serves_without_waiting() {
     for kind in EnvoyMux::ALL {
         let shelf = Shelf::new();
         all(&shelf, 1);
@@ -117,5 +119,70 @@ fn a_new_listener_with_its_route_and_cluster_serves_without_waiting() {
         assert!(pair.client.listeners().contains_key("m"), "{kind:?}");
         assert!(pair.client.warming_clusters().is_empty(), "{kind:?}");
         assert_eq!(pair.client.fetch_timeouts(), 0);
+    }
+}
+
+#[test]
+fn c253_within_a_type_nothing_overtakes_what_was_published_before() {
+    let shelf = Shelf::new();
+    all(&shelf, 0);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.client.ask(&ENDPOINT, ["a"]);
+    pair.client.ask(&ROUTE, ["r"]);
+    pair.drive();
+    for revision in 1..100 {
+        pair.set_window(revision as usize % 3);
+        pair.client.set_acks(revision % 4 < 2);
+        all(&shelf, revision);
+        pair.advance(Duration::from_secs(1));
+    }
+    for url in [CLUSTER, ENDPOINT, ROUTE] {
+        let of_type = pair.client.received().iter().filter(|r| r.type_url == url);
+        let generations: Vec<_> = of_type.map(|r| r.generation).collect();
+        assert!(generations.len() > 5);
+        assert!(generations.is_sorted(), "{url}: {generations:?}");
+    }
+}
+
+#[test]
+fn c254_streams_of_single_types_do_not_wait_for_each_other() {
+    let shelf = Shelf::new();
+    all(&shelf, 1);
+    let of_type = |url: &TypeUrl| {
+        let resource_type = ResourceTypes::well_known().get(url);
+        let setup = Setup::default().with_scope(Scope::Single(resource_type));
+        let mut pair = Pair::open(PlainClient::sotw().without_acks(), &shelf, setup);
+        let names: &[&str] = if *url == ROUTE { &["r"] } else { &[] };
+        pair.client.want(url, names.iter().copied());
+        pair.drive();
+        pair
+    };
+    let (mut clusters, mut routes) = (of_type(&CLUSTER), of_type(&ROUTE));
+    clusters.set_window(0);
+    shelf.put([fixture::cluster("b"), fixture::route("r", ["b"])]);
+    clusters.drive();
+    routes.drive();
+    assert_eq!(clusters.client.received().len(), 1);
+    assert_eq!(routes.client.received().len(), 2);
+}
+
+#[test]
+fn c257_an_aggregate_cluster_comes_with_its_members() {
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let shelf = Shelf::new();
+        all(&shelf, 1);
+        let mut pair = Pair::new(client, &shelf);
+        pair.client.want(&CLUSTER, []);
+        pair.drive();
+        let aggregate = fixture::static_cluster("aggregate")
+            .leads_to("m1")
+            .leads_to("m2");
+        shelf.put([aggregate, fixture::cluster("m1"), fixture::cluster("m2")]);
+        pair.drive();
+        let last = pair.client.received().last().expect("it was served");
+        for name in ["aggregate", "m1", "m2"] {
+            assert!(last.resources.get(name).is_some(), "{}", pair.transcript());
+        }
     }
 }

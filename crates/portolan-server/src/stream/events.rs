@@ -1,5 +1,5 @@
 use portolan_core::{Delivery, DeliveryOutcome, Interest, Node, Settlement, View};
-use portolan_engine::{Event, Release, Retention};
+use portolan_engine::{Event, Release};
 
 use super::OpenStream;
 
@@ -100,68 +100,64 @@ fn log(event: &Event) {
 /// What waits for clusters, and what stays until it is used no longer.
 fn log_transition(event: &Event) {
     match event {
+        Event::Permitted {
+            type_url,
+            name,
+            waited,
+            ready: false,
+        } => {
+            tracing::warn!(type_url = type_url.as_str(), %name, ?waited, "goes although its cluster is not ready");
+        }
+        Event::Released {
+            type_url,
+            names,
+            because: Release::Silence,
+        } => {
+            tracing::warn!(
+                type_url = type_url.as_str(),
+                ?names,
+                "removed although the client has not left it"
+            );
+        }
         Event::Withheld {
             type_url,
             name,
             awaits,
         } => {
-            tracing::debug!(type_url = type_url.as_str(), %name, cluster = %awaits, "waits until a cluster is ready");
+            tracing::debug!(type_url = type_url.as_str(), %name, %awaits, "waits for a cluster");
         }
         Event::Permitted {
             type_url,
             name,
             waited,
-            ready,
-        } => match ready {
-            true => {
-                tracing::debug!(type_url = type_url.as_str(), %name, ?waited, "waits no longer");
-            }
-            false => {
-                tracing::warn!(type_url = type_url.as_str(), %name, ?waited, "sent although the cluster that it leads to is not ready");
-            }
-        },
+            ..
+        } => {
+            tracing::debug!(type_url = type_url.as_str(), %name, ?waited, "waits no longer");
+        }
         Event::Retained {
             type_url,
             names,
             because,
-        } => match because {
-            Retention::Rejected => {
-                tracing::warn!(
-                    type_url = type_url.as_str(),
-                    ?names,
-                    "stays, for the client rejected what leads to it"
-                );
-            }
-            _ => {
-                tracing::debug!(
-                    type_url = type_url.as_str(),
-                    ?names,
-                    ?because,
-                    "is gone and stays"
-                );
-            }
-        },
+        } => {
+            tracing::debug!(
+                type_url = type_url.as_str(),
+                ?names,
+                ?because,
+                "is gone and stays"
+            );
+        }
         Event::Released {
             type_url,
             names,
             because,
-        } => match because {
-            Release::Silence => {
-                tracing::warn!(
-                    type_url = type_url.as_str(),
-                    ?names,
-                    "removed although the client did not say that it uses it no longer"
-                );
-            }
-            _ => {
-                tracing::debug!(
-                    type_url = type_url.as_str(),
-                    ?names,
-                    ?because,
-                    "does not stay any longer"
-                );
-            }
-        },
+        } => {
+            tracing::debug!(
+                type_url = type_url.as_str(),
+                ?names,
+                ?because,
+                "stays no longer"
+            );
+        }
         other => log_progress(other),
     }
 }

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use portolan_core::well_known;
-use portolan_server::{Callbacks, SessionConfig, StreamInfo, XdsServer};
+use bytes::Bytes;
+use portolan_core::well_known::{self, CLUSTER, ROUTE};
+use portolan_core::{Facts, ReadyWhen, Reference, References, Resource, Snapshot, TypeUrl};
+use portolan_server::{Callbacks, SafeTimes, SessionConfig, StreamInfo, Transitions, XdsServer};
 use tracing::callsite::rebuild_interest_cache;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -131,7 +134,70 @@ async fn eventful_life(xds: &XdsServer, source: &TestSource) {
     xds.drained().await;
 }
 
+/// A route table's body is the name of the cluster that it leads to.
+#[derive(Debug)]
+struct Tables;
+
+impl References for Tables {
+    fn facts(&self, type_url: &TypeUrl, body: &Bytes) -> Facts {
+        let to = std::str::from_utf8(body)
+            .ok()
+            .filter(|_| *type_url == ROUTE);
+        let references = to.map(|name| Reference::new(CLUSTER, name, "cluster"));
+        Facts::new(Vec::from_iter(references), ReadyWhen::Acked)
+    }
+}
+
+fn leading_to(cluster: &'static str) -> Snapshot {
+    let mut snapshot = Snapshot::builder();
+    for resource in [
+        Resource::builder(CLUSTER, cluster, cluster),
+        Resource::builder(ROUTE, "r", cluster),
+    ] {
+        snapshot.insert(resource).unwrap();
+    }
+    snapshot.build()
+}
+
+/// Moves a route of a client that acknowledges what comes, and of one that says nothing.
+async fn moving_life() {
+    let source = TestSource::default();
+    source.publish_snapshot(leading_to("a"));
+    let times = SafeTimes::default()
+        .with_hold(Duration::from_secs(1))
+        .with_removal_budget(Duration::from_secs(1))
+        .with_grace(Duration::from_secs(1));
+    let session = SessionConfig::default()
+        .with_references(Arc::new(Tables))
+        .with_unread_after(Duration::from_secs(1))
+        .with_transitions(Transitions::Safe(times));
+    let xds = XdsServer::builder(Arc::new(source.clone()))
+        .with_session(session)
+        .build();
+    let mut client = Client::of_clusters(&xds, "n").await;
+    let response = client.response().await;
+    client.ack(&response);
+    let mut routes = clusters("n");
+    routes.type_url = ROUTE.as_str().into();
+    routes.resource_names = vec!["r".into()];
+    client.send(&routes);
+    routes.response_nonce = client.response().await.nonce;
+    client.send(&routes);
+    source.publish_snapshot(leading_to("b"));
+    let response = client.response().await;
+    client.ack(&response);
+    routes.response_nonce = client.response().await.nonce;
+    client.send(&routes);
+    let response = client.response().await;
+    client.ack(&response);
+    source.publish_snapshot(leading_to("c"));
+    for expected in [CLUSTER, ROUTE, CLUSTER] {
+        assert_eq!(client.response().await.type_url, expected.as_str());
+    }
+}
+
 async fn live() {
+    moving_life().await;
     let source = TestSource::with_clusters(&[("a", b"1")]);
     let xds = XdsServer::builder(Arc::new(source.clone()))
         .with_callbacks(Arc::new(Panics))

@@ -25,7 +25,10 @@ impl Step<'_> {
         let mut over = Vec::new();
         for name in to.diff_from(from).removals() {
             let known = before.get(name).copied();
-            let drains = session.types[at].subscription.names().contains(name)
+            let state = &session.types[at];
+            // What was rejected is not what connections use.
+            let drains = state.subscription.names().contains(name)
+                && !state.suspects.contains(name)
                 && (known.is_some() || !self.is_named(session, at, name));
             if !drains {
                 continue;
