@@ -302,7 +302,9 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         state.pace.sent(nonce, now);
     }
     state.suspects.sent_again(&answer.touched);
-    state.plan.pins.sent_again(&answer.touched);
+    state
+        .plan
+        .note_sent(&answer, state.subscription.is_wildcard());
     let sent = Sent {
         nonce,
         version: version.clone(),

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use portolan_core::{Name, ResourceSet};
 
+use crate::answer::Answer;
 use crate::suspects::Suspects;
 use crate::touched::Touched;
 use crate::window::Window;
@@ -73,6 +74,21 @@ impl TypePlan {
         if !names.is_empty() {
             let names = names.into_iter().cloned().collect();
             self.pins.add(Touched::Names(names));
+        }
+    }
+
+    /// An answer goes out. A client that still asks for what it rejected goes on with what it has of it, though it is told
+    /// that the name is gone.
+    pub(crate) fn note_sent(&mut self, answer: &Answer, wildcard: bool) {
+        if self.pins.is_empty() {
+            return;
+        }
+        match wildcard {
+            true => self.pins.sent_again(&answer.touched),
+            false => {
+                let sent = Touched::Selected(answer.resources.clone());
+                self.pins.sent_again(&sent);
+            }
         }
     }
 
