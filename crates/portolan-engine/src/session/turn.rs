@@ -15,7 +15,7 @@ use crate::answer::{Answer, Circumstances, Outcome, compose};
 use crate::everything;
 use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
-use crate::{Event, Nonce, Reason, Response, Scope, Transitions, Variant};
+use crate::{Event, Nonce, Reason, Response, Scope, Variant};
 
 /// Most bytes of a response besides its type URL and what it tells: version, nonce, and their keys.
 const HEAD: usize = 256;
@@ -128,10 +128,9 @@ impl Turn {
 
     fn advance(&mut self, session: &Session) -> Option<usize> {
         let after = self.after.as_ref().map(|(rank, url)| (*rank, url));
-        let at = session
-            .types
-            .partition_point(|state| Some(state.place()) <= after);
-        let (rank, url) = session.types.get(at)?.place();
+        let is_next = |state: &TypeState| state.begun && Some(state.place()) > after;
+        let at = session.types.iter().position(is_next)?;
+        let (rank, url) = session.types[at].place();
         self.after = Some((rank, url.clone()));
         Some(at)
     }
@@ -141,9 +140,6 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     let snapshot = &turn.permitted;
     let (read, rendering) = (session.read, session.rendering());
     let state = &mut session.types[at];
-    if !state.begun {
-        return None;
-    }
     // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
     let waited = state.pace.is_waiting();
     state.pace.set_waiting(false);
@@ -170,8 +166,8 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
 
     let independent = state.resource_type.independent();
     let unread = state.pace.is_unread(read);
-    let immediate = *session.config.transitions() == Transitions::Immediate;
-    let hold = unread || (turn.waits && !independent && !immediate);
+    let waits = turn.waits && session.config.transitions().keep_order();
+    let hold = unread || (waits && !independent);
     let circumstances = Circumstances {
         variant: session.variant,
         config: &session.config,

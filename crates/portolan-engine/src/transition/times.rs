@@ -31,6 +31,11 @@ impl Default for Transitions {
 }
 
 impl Transitions {
+    /// Whether what refers to something waits until that was sent.
+    pub(crate) fn keep_order(&self) -> bool {
+        !matches!(self, Self::Immediate)
+    }
+
     pub(crate) fn safe(&self) -> Option<&SafeTimes> {
         match self {
             Self::Safe(times) => Some(times),
