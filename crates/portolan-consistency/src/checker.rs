@@ -350,7 +350,7 @@ fn identified_by<'a>(
         return Vec::new();
     };
     let mut all: Vec<&Resource> = Vec::new();
-    for resource in set.identified_by(name).filter(|r| r.failure().is_none()) {
+    for resource in set.identified_by(name).filter(|r| r.is_resource()) {
         if all.iter().all(|known| known.name() != resource.name()) {
             all.push(resource);
         }

@@ -149,7 +149,7 @@ fn follow(
     for former in diff.names().filter_map(|name| old.get(name)) {
         take_out(by_target, former, new.get(former.name()), references);
     }
-    let resources = diff.upserts().iter().filter(|r| r.failure().is_none());
+    let resources = diff.upserts().iter().filter(|r| r.is_resource());
     for resource in resources {
         put_in(by_target, resource, references);
     }
