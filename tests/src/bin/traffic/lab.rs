@@ -51,7 +51,7 @@ pub(crate) struct Lab {
 pub(crate) enum Counts {
     /// A status of 500 or more, and errors of the transport.
     All,
-    /// The status alone: the listener goes away, and its connections with it.
+    /// The status alone: the listener goes away, and its connections with it. Requests without one are not counted at all.
     Status,
 }
 

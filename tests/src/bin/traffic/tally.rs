@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::time::{Duration, Instant};
 
 use crate::lab::Counts;
-use crate::load::{Answer, Outcome, Record};
+use crate::load::{Answer, Outcome};
 
 /// Failures that are no further apart belong to one outage.
 const APART: Duration = Duration::from_millis(100);
@@ -41,10 +41,14 @@ impl Tally {
         self.due += outcome.due;
         let mut ends = Vec::new();
         for record in &outcome.records {
-            self.total += 1;
             self.paced += usize::from(record.kind.is_paced());
+            let is_broken = matches!(record.answer, Answer::Transport(_));
+            if is_broken && counts == Counts::Status {
+                continue;
+            }
+            self.total += 1;
             self.unanswered += usize::from(record.answer == Answer::None);
-            if !is_failure(record, counts) {
+            if !record.answer.is_failure() {
                 continue;
             }
             self.failed += 1;
@@ -103,13 +107,6 @@ impl Display for Tally {
     }
 }
 
-fn is_failure(record: &Record, counts: Counts) -> bool {
-    match (&record.answer, counts) {
-        (Answer::Transport(_), Counts::Status) => false,
-        (answer, _) => answer.is_failure(),
-    }
-}
-
 fn longest(mut ends: Vec<Instant>) -> Duration {
     ends.sort();
     let outages = ends.chunk_by(|a, b| b.duration_since(*a) <= APART);
@@ -123,7 +120,7 @@ fn longest(mut ends: Vec<Instant>) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::Kind;
+    use crate::load::{Kind, Record};
 
     fn outcome(answers: impl IntoIterator<Item = (u64, Answer)>, due: f64) -> Outcome {
         let start = Instant::now();
@@ -156,7 +153,7 @@ mod tests {
         let kinds: Vec<_> = all.kinds.into_keys().collect();
         assert_eq!(kinds, ["500", "NC", "connect: refused"]);
         let status = Tally::of(&[(outcome(answers, 5.0), Counts::Status)]);
-        assert_eq!(status.failed, 2);
+        assert_eq!((status.total, status.failed), (4, 2));
     }
 
     #[test]

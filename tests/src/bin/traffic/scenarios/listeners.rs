@@ -3,14 +3,16 @@ use std::time::Duration;
 
 use portolan_tests::{TestError, eventually};
 use tokio::net::TcpStream;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use crate::cluster::ClusterSpec;
+use crate::cluster::{ClusterSpec, Waits};
 use crate::lab::{Counts, Lab, free_address};
 use crate::world::{ListenerSpec, TableSpec};
 
 /// What the other listener, its route table and its cluster are called.
 const OTHER: &str = "other";
+
+const SOON: Duration = Duration::from_secs(20);
 
 /// For how long there is load on a listener of its own.
 const STEADY: Duration = Duration::from_millis(500);
@@ -19,12 +21,39 @@ pub(super) async fn added(lab: &mut Lab) -> Result<(), TestError> {
     lab.begin().await?;
     let address = add_other(lab).await?;
     lab.publish()?;
-    eventually("the other listener", Duration::from_secs(20), || {
-        TcpStream::connect(address)
-    })
-    .await?;
+    opens(address).await?;
     lab.put_load(address, Counts::All);
     sleep(STEADY).await;
+    Ok(())
+}
+
+/// There is load as soon as the listener takes connections, be that before or after the endpoints come.
+pub(super) async fn added_early(lab: &mut Lab) -> Result<(), TestError> {
+    lab.begin().await?;
+    let address = add_other(lab).await?;
+    let cluster = ClusterSpec::new(lab.two.address);
+    let waiting = ClusterSpec::waiting_for(cluster.upstream, Waits::Forever);
+    lab.world.clusters.insert(OTHER.to_owned(), waiting);
+    lab.publish()?;
+    let late = Instant::now() + STEADY;
+    let is_early = timeout_at(late, opens(address)).await.is_ok();
+    if is_early {
+        lab.put_load(address, Counts::All);
+    }
+    sleep_until(late).await;
+    lab.world.clusters.insert(OTHER.to_owned(), cluster);
+    lab.publish()?;
+    if !is_early {
+        opens(address).await?;
+        lab.put_load(address, Counts::All);
+    }
+    sleep(STEADY).await;
+    Ok(())
+}
+
+async fn opens(address: SocketAddr) -> Result<(), TestError> {
+    let connect = || TcpStream::connect(address);
+    eventually("the other listener", SOON, connect).await?;
     Ok(())
 }
 

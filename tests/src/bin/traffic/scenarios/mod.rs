@@ -98,6 +98,11 @@ pub(crate) const ALL: &[Scenario] = &[
         |lab| Box::pin(listeners::added(lab)),
     ),
     scenario(
+        "listener_added_early",
+        "the same, with endpoints that come 500 ms later",
+        |lab| Box::pin(listeners::added_early(lab)),
+    ),
+    scenario(
         "listener_removed",
         "a listener goes with its route table and its cluster",
         |lab| Box::pin(listeners::removed(lab)),
