@@ -6,7 +6,7 @@ use portolan::cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
 use portolan::core::node_hash::NodeCluster;
 use portolan::core::{Snapshot, SnapshotBuilder, TypeUrl};
 use portolan::resources::EnvoyReferences;
-use portolan::server::{SessionConfig, XdsServer};
+use portolan::server::{SafeTimes, SessionConfig, Transitions, XdsServer};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -14,6 +14,9 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
 use crate::{Recorder, TestError};
+
+const GRACE: Duration = Duration::from_millis(200);
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// A control plane in this process that serves one group of nodes and records what happens.
 #[derive(Debug)]
@@ -34,13 +37,16 @@ struct Running {
 }
 
 impl TestControlPlane {
-    /// Starts on a free port; nodes of the cluster `group` are served what is published.
+    /// Starts on a free port; nodes of the cluster `group` are served what is published. What is gone stays for a short
+    /// time only, because no filter holds requests, and Envoys are started with a short time to drain.
     ///
     /// # Errors
     /// There is no free port.
     pub async fn start(group: &str) -> Result<Self, TestError> {
-        let references = Arc::new(EnvoyReferences::default());
-        let session = SessionConfig::default().with_references(references);
+        let times = SafeTimes::default().with_grace(GRACE).with_drain(DRAIN);
+        let session = SessionConfig::default()
+            .with_references(Arc::new(EnvoyReferences::default()))
+            .with_transitions(Transitions::Safe(times));
         Self::start_with(group, session).await
     }
 
