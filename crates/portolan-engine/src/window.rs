@@ -1,7 +1,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use portolan_core::{Generation, Version};
+use portolan_core::{Generation, Name, Version};
 
 use crate::Nonce;
 use crate::touched::Touched;
@@ -104,6 +104,13 @@ impl Window {
         sent.any(|response| !response.settled && !response.heartbeat)
     }
 
+    /// Whether a response that spoke of the name, of all or of those up to one, is neither accepted nor rejected.
+    pub(crate) fn awaits_name(&self, name: &Name, through: Option<Nonce>) -> bool {
+        let is_meant = |r: &&InFlight| through.is_none_or(|through| r.sent.nonce <= through);
+        let mut sent = self.in_flight.iter().take_while(is_meant);
+        sent.any(|r| !r.settled && !r.heartbeat && r.touched.contains(name))
+    }
+
     /// Notes a response; gives the oldest where there are too many now. Heartbeats are forgotten first.
     pub(crate) fn push(&mut self, response: InFlight) -> Option<InFlight> {
         self.newest = Some(response.sent.nonce);
@@ -188,8 +195,6 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use portolan_core::Name;
-
     use super::*;
 
     fn response(nonce: u64, names: &[&str]) -> InFlight {

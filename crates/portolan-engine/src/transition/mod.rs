@@ -14,7 +14,9 @@ use core::time::Duration;
 
 use portolan_core::{Name, ValueId};
 
-pub(crate) use self::ready::is_ready;
+use crate::Nonce;
+
+pub(crate) use self::ready::{Readiness, readiness};
 pub(crate) use self::removals::{Removals, Review};
 pub use self::times::{SafeTimes, Transitions};
 pub(crate) use self::type_plan::{Hold, TypePlan};
@@ -28,6 +30,9 @@ pub(crate) struct Plan {
     pub(crate) removals: Removals,
     /// Clusters to which a listener led by itself that was replaced, and when. Its connections go on with it.
     pub(crate) drains: BTreeMap<Name, Duration>,
+    /// Clusters that something waits for, and the response up to which all was sent that it takes: endpoints that change
+    /// again and again do not keep them from being ready.
+    pub(crate) proofs: BTreeMap<Name, Nonce>,
     /// When something may go on that waits.
     pub(crate) deadline: Option<Duration>,
 }

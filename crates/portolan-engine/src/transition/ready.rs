@@ -2,39 +2,58 @@
 
 use portolan_core::{Name, ReadyWhen, References, Resource};
 
+use crate::Nonce;
 use crate::type_state::TypeState;
 
-/// Whether the client is known to be able to use a cluster.
+/// What is known of a client and a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Readiness {
+    /// Something that it takes was not sent yet, or was rejected.
+    Unsent,
+    /// All that it takes was sent, and is not acknowledged.
+    Sent,
+    Ready,
+}
+
+/// How far a client is with a cluster. What is acknowledged of the responses up to `proof` counts, as does what is of all.
 ///
 /// `gate` is the state of clusters, `child` that of their endpoints, where the client asked for any on this stream.
 /// Endpoints are sent again behind a cluster that was added or changed, so that what is acknowledged of them came after it.
-pub(crate) fn is_ready(
+pub(crate) fn readiness(
     gate: &TypeState,
     child: Option<&TypeState>,
     cluster: &Resource,
     references: &dyn References,
-) -> bool {
-    let ready_when = cluster.facts(references).ready_when();
-    let acked = || is_accepted(gate, cluster.name());
+    proof: Option<Nonce>,
+) -> Readiness {
+    let facts = cluster.facts(references);
+    let acked = || of_name(gate, cluster.name(), proof);
     let Some((child, url)) = child.zip(gate.resource_type.reanswers()) else {
         return acked();
     };
-    let mut names = cluster.facts(references).references_to(url);
-    let mut child_acked = || names.all(|name| is_accepted(child, name));
-    match ready_when {
+    let child_acked = || {
+        let names = facts.references_to(url);
+        let least = names.map(|name| of_name(child, name, proof)).min();
+        least.unwrap_or(Readiness::Ready)
+    };
+    match facts.ready_when() {
         ReadyWhen::Acked => acked(),
         // Other clusters that warm keep the client from acknowledging this one.
-        ReadyWhen::ChildAcked => {
-            gate.known.holds_name(cluster.name(), &gate.subscription) && child_acked()
+        ReadyWhen::ChildAcked if gate.known.holds_name(cluster.name(), &gate.subscription) => {
+            child_acked()
         }
-        _ => acked() && child_acked(),
+        ReadyWhen::ChildAcked => Readiness::Unsent,
+        _ => acked().min(child_acked()),
     }
 }
 
-/// Whether the client was sent the name, accepted it, and is owed no more of it.
-fn is_accepted(state: &TypeState, name: &Name) -> bool {
-    state.known.holds_name(name, &state.subscription)
+fn of_name(state: &TypeState, name: &Name, proof: Option<Nonce>) -> Readiness {
+    let is_sent = state.known.holds_name(name, &state.subscription)
         && !state.owed.names.contains_key(name)
-        && !state.window.awaited().any(|touched| touched.contains(name))
-        && !state.suspects.contains(name)
+        && !state.suspects.contains(name);
+    match is_sent {
+        false => Readiness::Unsent,
+        true if state.window.awaits_name(name, proof) => Readiness::Sent,
+        true => Readiness::Ready,
+    }
 }

@@ -92,6 +92,36 @@ fn c251_c252_a_route_waits_so_long_and_no_longer_and_goes_with_the_newest_conten
     }
 }
 
+/// Some response with its endpoints is always under way.
+#[test]
+fn endpoints_that_change_all_the_time_keep_no_cluster_from_being_ready() {
+    for kind in EnvoyMux::ALL {
+        let setup = setup().with_latency(Duration::from_millis(50));
+        let (shelf, mut pair) = serving_with(kind, setup, leading_to("a"));
+        publish(&shelf, leading_to("b"));
+        for revision in 0..200 {
+            shelf.put([fixture::endpoints("b", revision)]);
+            pair.advance(Duration::from_millis(10));
+        }
+        assert_eq!(pair.client.envoy.routes()["r"], "to=b", "{kind:?}");
+        expect_no_faults(&pair);
+        assert_eq!(expired(&pair.take_events()), 0);
+    }
+}
+
+/// Empty endpoints are taken for meant: there is nothing to wait for.
+#[test]
+fn a_cluster_that_is_published_empty_is_not_waited_for() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let mut next = leading_to("b");
+        next[1] = fixture::no_endpoints("b");
+        publish(&shelf, next);
+        pair.drive();
+        assert_eq!(pair.client.envoy.routes()["r"], "to=b", "{kind:?}");
+    }
+}
+
 /// An unrelated cluster keeps Envoy from acknowledging any.
 #[test]
 fn a_cluster_that_never_warms_holds_no_route_but_its_own() {

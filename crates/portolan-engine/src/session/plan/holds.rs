@@ -6,9 +6,9 @@ use core::time::Duration;
 use portolan_core::{Name, ResourceSet};
 
 use super::Step;
-use crate::Event;
 use crate::session::Session;
-use crate::transition::{Hold, is_ready};
+use crate::transition::{Hold, Readiness, readiness};
+use crate::{Event, Nonce};
 
 impl Step<'_> {
     /// Holds what newly leads to a cluster that is not ready, as long as it may. How long it waits does not begin anew when
@@ -71,7 +71,7 @@ impl Step<'_> {
     /// The resources that lead to a cluster which is not ready and to which they did not lead before, and that cluster.
     fn waiting(
         &self,
-        session: &Session,
+        session: &mut Session,
         from: &ResourceSet,
         to: &ResourceSet,
     ) -> BTreeMap<Name, Name> {
@@ -91,11 +91,24 @@ impl Step<'_> {
             let Some(cluster) = self.to.get(reference.name()) else {
                 return;
             };
-            let ready = || is_ready(gate, child, cluster, self.references());
-            if !*known.entry(reference.name().clone()).or_insert_with(ready) {
+            let proof = session.plan.proofs.get(reference.name()).copied();
+            let how = || readiness(gate, child, cluster, self.references(), proof);
+            let how = *known.entry(reference.name().clone()).or_insert_with(how);
+            if how != Readiness::Ready {
                 waiting.insert(reference.referrer().clone(), reference.name().clone());
             }
         });
+        let sent = Nonce::new(session.sent);
+        for (name, how) in known {
+            match how {
+                Readiness::Sent => {
+                    session.plan.proofs.entry(name).or_insert(sent);
+                }
+                _ => {
+                    session.plan.proofs.remove(&name);
+                }
+            }
+        }
         waiting
     }
 }

@@ -148,6 +148,7 @@ fn end(session: &mut Session) {
     session.plan.rest = None;
     session.plan.deadline = None;
     session.plan.removals.clear();
+    session.plan.proofs.clear();
     session.plan.drains.clear();
     session
         .types
@@ -270,6 +271,9 @@ impl<'a> Step<'a> {
         let rests = session.types.iter().all(|state| state.plan.is_at_rest());
         let rests = rests && session.plan.removals.is_empty();
         session.plan.rest = rests.then(|| self.target.id());
+        if rests {
+            session.plan.proofs.clear();
+        }
         note_deadline(session, self.times);
         match self.sets.is_empty() {
             true => self.target.clone(),
