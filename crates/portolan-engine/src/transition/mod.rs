@@ -24,6 +24,8 @@ pub(crate) use self::type_plan::{Hold, TypePlan};
 /// How far a stream has come from one publication to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
+    /// Whether all types are followed that may refer to clusters.
+    pub(crate) watching: bool,
     /// The snapshot that is shown as it is.
     pub(crate) rest: Option<ValueId>,
     /// Clusters that are gone and stay.

@@ -28,7 +28,10 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
         return target.clone();
     }
     let config = Arc::clone(&session.config);
-    watch_parents(session, &config);
+    if !session.plan.watching {
+        session.plan.watching = true;
+        watch_parents(session, &config);
+    }
     let (Some((gate, from, to)), Some(times)) =
         (gate(session, target), config.transitions().safe())
     else {
