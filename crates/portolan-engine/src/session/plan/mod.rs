@@ -23,8 +23,14 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
     if session.plan.rest == Some(target.id()) || session.config.transitions().safe().is_none() {
         return target.clone();
     }
-    if gate(session, target).is_none() {
-        end(session);
+    let Some((gate_at, from, to)) = gate(session, target) else {
+        if session.plan.watching {
+            end(session);
+        }
+        return target.clone();
+    };
+    if moves_nothing(session, gate_at, &from, &to, target) {
+        follow(session, target);
         return target.clone();
     }
     let config = Arc::clone(&session.config);
@@ -128,6 +134,48 @@ fn watch_parents(session: &mut Session, config: &SessionConfig) {
     }
 }
 
+/// Whether nothing is under way and the target moves nothing: what may refer to clusters is the same, and neither clusters
+/// nor endpoints are gone. So it is with most publications.
+fn moves_nothing(
+    session: &Session,
+    gate: usize,
+    from: &ResourceSet,
+    to: &ResourceSet,
+    target: &Snapshot,
+) -> bool {
+    let only_adds = |from: &ResourceSet, to: &ResourceSet| {
+        from.id() == to.id() || to.diff_from(from).removals().is_empty()
+    };
+    let child = session.types[gate].resource_type.reanswers();
+    let stays = |(at, state): (usize, &TypeState)| {
+        let is_child = Some(state.url()) == child;
+        if !is_child && !is_parent(session, gate, at) {
+            return true;
+        }
+        match (state.plan.shown.as_ref(), target.set(state.url())) {
+            (Some(from), Some(to)) if is_child => only_adds(from, to),
+            (Some(from), Some(to)) => from.id() == to.id(),
+            _ => is_child && !state.begun,
+        }
+    };
+    session.plan.watching
+        && session.plan.rest.is_some()
+        && only_adds(from, to)
+        && session.types.iter().enumerate().all(stays)
+}
+
+/// The stream sees all of the target.
+fn follow(session: &mut Session, target: &Snapshot) {
+    session.plan.rest = Some(target.id());
+    for state in &mut session.types {
+        if let (Some(shown), Some(set)) =
+            (&mut state.plan.shown, target.set(state.resource_type.url()))
+        {
+            *shown = set.clone();
+        }
+    }
+}
+
 /// What the client was shown of a type before.
 fn former(state: &TypeState) -> Option<ResourceSet> {
     let shown = state.plan.shown.as_ref();
@@ -148,6 +196,7 @@ fn awaits(session: &Session, gate: usize, sent: Nonce) -> bool {
 
 /// The stream has nothing more to do with plans.
 fn end(session: &mut Session) {
+    session.plan.watching = false;
     session.plan.rest = None;
     session.plan.deadline = None;
     session.plan.removals.clear();
