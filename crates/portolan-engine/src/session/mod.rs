@@ -241,6 +241,8 @@ impl Session {
             Err(at) => {
                 let unacked = self.config.limits().unacked();
                 let state = TypeState::new(resource_type, self.variant, unacked);
+                // They are large and few: room for more than there are would be most of what a stream keeps.
+                self.types.reserve_exact(1);
                 self.types.insert(at, state);
                 Ok(at)
             }
