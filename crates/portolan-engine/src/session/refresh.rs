@@ -55,6 +55,9 @@ pub(super) fn note_untold(
 }
 
 fn refresh(session: &mut Session, at: usize, turn: &Turn, now: Duration) -> Option<Response> {
+    if session.types[at].lives.is_empty() {
+        return None;
+    }
     let variant = session.variant;
     let max = super::turn::max_payload(session, at);
     let rendering = session.rendering();

@@ -107,7 +107,8 @@ fn tell_settled(session: &mut Session, turn: &Turn) {
             .set(state.url())
             .is_some_and(|set| state.is_rejected(set))
     };
-    let rejecting = session.types.iter().any(is_rejected);
+    let mut suspected = session.types.iter().filter(|s| !s.suspects.is_empty());
+    let rejecting = suspected.any(is_rejected);
     if session.settled.replace((generation, rejecting)) != Some((generation, rejecting)) {
         session.events.push_back(Event::Settled {
             generation,
