@@ -214,8 +214,12 @@ impl ResourceSet {
 
     /// The pending names, sorted.
     pub fn pending(&self) -> impl Iterator<Item = &Name> {
-        let chunks = self.0.chunks.iter().filter(|_| self.has_pending());
-        let all = chunks.flat_map(|c| c.resources());
+        // Mostly there are none, and then no chunk is looked at.
+        let chunks = match self.has_pending() {
+            true => &self.0.chunks[..],
+            false => &[],
+        };
+        let all = chunks.iter().flat_map(|c| c.resources());
         all.filter(|r| r.is_pending()).map(Resource::name)
     }
 
