@@ -1,7 +1,8 @@
 use std::fmt;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, BytesMut};
 
+use crate::resource::Entries;
 use crate::wire::{field_len, put_field, put_head};
 use crate::{Name, ResourceError};
 
@@ -136,9 +137,8 @@ impl ResourceFailure {
         self.code == FailureCode::NotFound
     }
 
-    /// The entry of a delta response and behind it that of one of state of the world; where the latter starts, and where
-    /// it ends.
-    pub(crate) fn encode_entries(&self, name: &Name) -> (Bytes, usize, usize) {
+    /// What is sent of it under this name. It has no body.
+    pub(crate) fn entries(&self, name: &Name) -> Entries {
         let mut status = BytesMut::new();
         status.put_u8(field::CODE);
         status.put_u8(self.code.number());
@@ -153,8 +153,11 @@ impl ResourceFailure {
         put_field(field::DELTA_ERRORS, &error, &mut entries);
         let sotw_at = entries.len();
         put_field(field::SOTW_ERRORS, &error, &mut entries);
-        let end = entries.len();
-        (entries.freeze(), sotw_at, end)
+        Entries {
+            sotw_at,
+            body_at: entries.len(),
+            bytes: entries.freeze(),
+        }
     }
 }
 
