@@ -60,17 +60,16 @@ impl Sotw {
         T::ResponseBody: HttpBody<Data = Bytes> + Send + 'static,
         <T::ResponseBody as HttpBody>::Error: Into<StdError> + Send,
     {
-        let (requests, outbound) = unbounded_channel();
-        for type_url in types {
-            let _ = requests.send(DiscoveryRequest {
-                node: self::node(node),
-                type_url: type_url.to_string(),
-                ..DiscoveryRequest::default()
-            });
-        }
+        let (requests, outbound) = queue(types, |type_url| DiscoveryRequest {
+            node: self::node(node),
+            type_url,
+            ..DiscoveryRequest::default()
+        });
         let mut client = AggregatedDiscoveryServiceClient::new(transport);
-        let opened = client.stream_aggregated_resources(UnboundedReceiverStream::new(outbound));
-        let responses = opened.await?.into_inner();
+        let responses = client
+            .stream_aggregated_resources(outbound)
+            .await?
+            .into_inner();
         Ok(Self {
             requests,
             responses,
@@ -101,17 +100,16 @@ impl Delta {
         T::ResponseBody: HttpBody<Data = Bytes> + Send + 'static,
         <T::ResponseBody as HttpBody>::Error: Into<StdError> + Send,
     {
-        let (requests, outbound) = unbounded_channel();
-        for type_url in types {
-            let _ = requests.send(DeltaDiscoveryRequest {
-                node: self::node(node),
-                type_url: type_url.to_string(),
-                ..DeltaDiscoveryRequest::default()
-            });
-        }
+        let (requests, outbound) = queue(types, |type_url| DeltaDiscoveryRequest {
+            node: self::node(node),
+            type_url,
+            ..DeltaDiscoveryRequest::default()
+        });
         let mut client = AggregatedDiscoveryServiceClient::new(transport);
-        let opened = client.delta_aggregated_resources(UnboundedReceiverStream::new(outbound));
-        let responses = opened.await?.into_inner();
+        let responses = client
+            .delta_aggregated_resources(outbound)
+            .await?
+            .into_inner();
         Ok(Self {
             requests,
             responses,
@@ -127,6 +125,18 @@ impl Delta {
             ..DeltaDiscoveryRequest::default()
         });
     }
+}
+
+/// What is sent first, one request per type, and whatever is sent after it.
+fn queue<Q>(
+    types: &[TypeUrl],
+    first: impl Fn(String) -> Q,
+) -> (UnboundedSender<Q>, UnboundedReceiverStream<Q>) {
+    let (requests, outbound) = unbounded_channel();
+    for type_url in types {
+        let _ = requests.send(first(type_url.to_string()));
+    }
+    (requests, UnboundedReceiverStream::new(outbound))
 }
 
 fn node(id: &str) -> Option<Node> {

@@ -24,6 +24,7 @@ pub fn encoded_chunks() -> u64 {
 pub(super) struct Chunk {
     resources: Box<[Resource]>,
     on_demand: usize,
+    has_pending: bool,
     lens: EncodedLen,
     sotw: OnceLock<Bytes>,
     delta: OnceLock<Bytes>,
@@ -34,11 +35,13 @@ impl Chunk {
     pub(super) fn new(resources: Vec<Resource>) -> Self {
         debug_assert!(!resources.is_empty() && resources.len() <= MAX_CHUNK);
         let on_demand = resources.iter().filter(|r| r.on_demand()).count();
+        let has_pending = resources.iter().any(Resource::is_pending);
         let covered = resources.iter().filter(|r| !r.on_demand());
         Self {
             lens: EncodedLen::of(covered),
             resources: resources.into_boxed_slice(),
             on_demand,
+            has_pending,
             sotw: OnceLock::new(),
             delta: OnceLock::new(),
             referenced: OnceLock::new(),
@@ -63,6 +66,11 @@ impl Chunk {
     /// Number of resources that a wildcard leaves out.
     pub(super) fn on_demand(&self) -> usize {
         self.on_demand
+    }
+
+    /// Whether it is not known of any name here if there is a resource.
+    pub(super) fn has_pending(&self) -> bool {
+        self.has_pending
     }
 
     /// Length of what [`encoded`](Self::encoded) gives.

@@ -214,12 +214,13 @@ impl ResourceSet {
 
     /// The pending names, sorted.
     pub fn pending(&self) -> impl Iterator<Item = &Name> {
-        // Mostly there are none, and then no chunk is looked at.
+        // Mostly there are none, and then no chunk is looked at; else only those that have some, for streams ask in every turn.
         let chunks = match self.has_pending() {
             true => &self.0.chunks[..],
             false => &[],
         };
-        let all = chunks.iter().flat_map(|c| c.resources());
+        let waiting = chunks.iter().filter(|chunk| chunk.has_pending());
+        let all = waiting.flat_map(|chunk| chunk.resources());
         all.filter(|r| r.is_pending()).map(Resource::name)
     }
 
