@@ -4,6 +4,7 @@ mod cache;
 mod driver;
 mod limits;
 mod names;
+mod queue;
 mod reader;
 mod resolution;
 mod resolutions;

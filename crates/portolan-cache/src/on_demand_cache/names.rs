@@ -6,6 +6,7 @@ use std::time::Duration;
 use portolan_core::{GroupKey, Name, Resource, ResourceFailure, TypeUrl};
 
 use super::limits::OnDemandLimits;
+use super::queue::Queue;
 use super::resolution::{Found, Keep, Resolution, Wanted};
 use super::resolutions::{Step, Ticket};
 
@@ -19,14 +20,14 @@ pub(super) struct Names<K: GroupKey> {
     groups: BTreeMap<K, GroupNames>,
     tickets: BTreeMap<Ticket, Wanted<K>>,
     given: u64,
-    queue: VecDeque<Ticket>,
+    queue: Queue,
     /// Of the queue, those that entered it since time was last told.
-    unstamped: Vec<Ticket>,
+    unstamped: BTreeSet<Ticket>,
     waiting: usize,
     running: usize,
     timers: BTreeSet<(Duration, Ticket)>,
     /// What is kept though nobody wants it, oldest first.
-    idle: VecDeque<Ticket>,
+    idle: Queue,
     steps: VecDeque<Step<K>>,
     now: Duration,
 }
@@ -68,12 +69,12 @@ impl<K: GroupKey> Names<K> {
             groups: BTreeMap::new(),
             tickets: BTreeMap::new(),
             given: 0,
-            queue: VecDeque::new(),
-            unstamped: Vec::new(),
+            queue: Queue::default(),
+            unstamped: BTreeSet::new(),
             waiting: 0,
             running: 0,
             timers: BTreeSet::new(),
-            idle: VecDeque::new(),
+            idle: Queue::default(),
             steps: VecDeque::new(),
             now: Duration::ZERO,
         }
@@ -87,7 +88,7 @@ impl<K: GroupKey> Names<K> {
             entry.wanted_by += 1;
             let (ticket, was_idle) = (entry.ticket, entry.wanted_by == 1);
             if was_idle {
-                self.idle.retain(|idle| *idle != ticket);
+                self.idle.remove(ticket);
             }
             return Vec::new();
         }
@@ -125,8 +126,8 @@ impl<K: GroupKey> Names<K> {
         if !(entry.kept && entry.stage == Stage::Known) {
             return self.forget(ticket);
         }
-        self.idle.push_back(ticket);
-        match self.idle.front().copied() {
+        self.idle.push(ticket);
+        match self.idle.first() {
             Some(oldest) if self.idle.len() > self.limits.kept() => self.forget(oldest),
             _ => Vec::new(),
         }
@@ -270,7 +271,7 @@ impl<K: GroupKey> Names<K> {
             return Some(step);
         }
         while self.running < self.limits.at_once() {
-            let ticket = self.queue.pop_front()?;
+            let ticket = self.queue.pop()?;
             let Some(entry) = self.entry(ticket).filter(|e| e.stage == Stage::Queued) else {
                 continue;
             };
@@ -313,8 +314,8 @@ impl<K: GroupKey> Names<K> {
         let is_first = entry.stage == Stage::InBase;
         entry.stage = Stage::Queued;
         self.waiting += 1;
-        self.queue.push_back(ticket);
-        self.unstamped.push(ticket);
+        self.queue.push(ticket);
+        self.unstamped.insert(ticket);
         let wanted = self.tickets.get(&ticket).filter(|_| is_first).cloned();
         let pending = wanted.map(|w| Resource::pending(w.type_url, w.name));
         match pending {
@@ -381,15 +382,15 @@ impl<K: GroupKey> Names<K> {
         self.waiting -= usize::from(matches!(stage, Some(Stage::Queued | Stage::Running)));
         self.running -= usize::from(stage == Some(Stage::Running));
         if stage == Some(Stage::Queued) {
-            self.queue.retain(|queued| *queued != ticket);
+            self.queue.remove(ticket);
         }
-        self.unstamped.retain(|unstamped| *unstamped != ticket);
+        self.unstamped.remove(&ticket);
     }
 
     fn forget(&mut self, ticket: Ticket) -> Vec<Key> {
         self.leave(ticket);
         let changed = self.show(ticket, None);
-        self.idle.retain(|idle| *idle != ticket);
+        self.idle.remove(ticket);
         let begun = self.entry(ticket).is_some_and(|entry| entry.begun);
         self.end(ticket, begun);
         if let Some(wanted) = self.tickets.remove(&ticket)
