@@ -162,6 +162,35 @@ fn on_demand_virtual_hosts() {
 }
 
 #[test]
+fn publish_gate() {
+    const ASTRAY: &str =
+        "    route /cart goes to service cart, which is not among the services (search)";
+    let program = Program::start(env!("CARGO_BIN_EXE_publish_gate"), [""; 0]);
+    assert_eq!(
+        program.finish(),
+        [
+            "  eu: published as 1",
+            "  us: published as 1",
+            "  the proxy in eu is sent [cart search], gone []",
+            "  the proxy in us is sent [cart search], gone []",
+            "a dry run: eu loses cart, and in us it moves",
+            "  eu: would be refused",
+            ASTRAY,
+            "  us: would be published",
+            "it is published all the same",
+            "  eu: refused, its proxies keep what they have",
+            ASTRAY,
+            "  us: published as 2",
+            "  the proxy in us is sent [cart], gone []",
+            "the route goes too",
+            "  eu: published as 2",
+            "  us: unchanged",
+            "  the proxy in eu is sent [], gone [cart]",
+        ]
+    );
+}
+
+#[test]
 fn ttl_runtime() {
     shows(
         env!("CARGO_BIN_EXE_ttl_runtime"),

@@ -38,3 +38,13 @@ fn the_readme_shows_the_minimal_example() {
     );
     assert!(minimal.lines().count() <= 60);
 }
+
+#[test]
+fn the_readme_shows_how_the_quickstart_refuses_its_file() {
+    let (good, wrong) = ("\n    service: web\n", "\n    service: wbe\n");
+    let services = include_str!("../../services.yaml").replace(good, wrong);
+    let refusal = crate::quickstart::refused(&services);
+    let (_, shown) = refusal.trim_end().split_once("services.yaml").unwrap();
+    let shown = format!("```text\nrefused: examples/services.yaml{shown}\n```");
+    assert!(README.contains(&shown), "{shown}");
+}

@@ -6,6 +6,7 @@
 
 mod backends;
 mod bootstrap;
+mod check;
 mod demo_client;
 mod proxy;
 mod report;
@@ -128,7 +129,12 @@ async fn follow(path: PathBuf, served: Services, publisher: Publisher<Services, 
                         return;
                     }
                 }
-                Err(problem) => eprintln!("refused, what was served before stays: {problem}"),
+                Err(problems) => {
+                    for problem in problems.iter() {
+                        eprintln!("refused: {problem}");
+                    }
+                    eprintln!("what was served before stays");
+                }
             }
             last = read;
         }
@@ -137,7 +143,7 @@ async fn follow(path: PathBuf, served: Services, publisher: Publisher<Services, 
 }
 
 /// Reads the file, once more where it makes no sense: a save may be seen half done.
-async fn read_settled(path: &Path) -> Result<Services, services::Problem> {
+async fn read_settled(path: &Path) -> Result<Services, services::Problems> {
     match Services::read(path) {
         Ok(services) => Ok(services),
         Err(_) => {

@@ -1,4 +1,5 @@
-//! The model: what a person writes into `services.yaml`. Checked as a whole, so that what is served makes sense.
+//! The model: what a person writes into `services.yaml`. Each entry is checked as it is read, and then whether they fit
+//! together, so that what is served makes sense.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
+
+use crate::check::check_together;
 
 /// Largest file that is read.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -24,15 +27,24 @@ pub(crate) struct Services {
 pub(crate) struct Route {
     pub(crate) prefix: String,
     pub(crate) service: String,
+    /// Where `service` stands in the file.
+    pub(crate) line: u64,
 }
 
-/// Why a file is not served, and where in it the reason stands.
+/// Why a file is not served: at least one problem.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Problems(Vec<Problem>);
+
+/// What is wrong with a file, and where in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     file: PathBuf,
     line: Option<u64>,
     reason: String,
 }
+
+/// What is wrong, and on which line, if it is on one.
+pub(crate) type Reason = (Option<u64>, String);
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,30 +56,39 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl Problems {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problems: Vec<_> = self.iter().map(ToString::to_string).collect();
+        f.write_str(&problems.join("\n"))
+    }
+}
+
+impl std::error::Error for Problems {}
 
 impl Services {
-    pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
-        let problem = |reason| Problem {
-            file: path.to_owned(),
-            line: None,
-            reason,
+    pub(crate) fn read(path: &Path) -> Result<Self, Problems> {
+        let problems = |reasons: Vec<Reason>| {
+            let problems = reasons.into_iter().map(|(line, reason)| Problem {
+                file: path.to_owned(),
+                line,
+                reason,
+            });
+            Problems(problems.collect())
         };
-        let size = std::fs::metadata(path)
-            .map_err(|e| problem(e.to_string()))?
-            .len();
-        if size > MAX_BYTES {
-            return Err(problem(format!("{size} bytes are more than {MAX_BYTES}")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| problem(e.to_string()))?;
-        Self::parse(&text).map_err(|(location, reason)| Problem {
-            file: path.to_owned(),
-            line: location.map(|l| l.line()),
-            reason,
-        })
+        let text = read_text(path).map_err(|reason| problems(vec![(None, reason)]))?;
+        let services = Self::parse(&text)
+            .map_err(|(at, reason)| problems(vec![(at.map(|at| at.line()), reason)]))?;
+        check_together(&services).map_err(problems)?;
+        Ok(services)
     }
 
-    fn parse(text: &str) -> Result<Self, (Option<Location>, String)> {
+    pub(crate) fn parse(text: &str) -> Result<Self, (Option<Location>, String)> {
         let options = serde_saphyr::options! { with_snippet: false };
         let file: File = serde_saphyr::from_str_with_options(text, options)
             .map_err(|error| (error.location(), first_line(&error.to_string())))?;
@@ -98,17 +119,9 @@ impl Services {
                 &prefix,
                 || format!("prefix {:?} stands here twice", prefix.value),
             )?;
-            check(endpoints.contains_key(&service.value), &service, || {
-                let known: Vec<_> = endpoints.keys().map(String::as_str).collect();
-                format!(
-                    "route {:?} goes to service {:?}, which is not among the services ({})",
-                    prefix.value,
-                    service.value,
-                    known.join(", ")
-                )
-            })?;
             routes.push(Route {
                 prefix: prefix.value,
+                line: service.referenced.line(),
                 service: service.value,
             });
         }
@@ -122,6 +135,14 @@ impl Services {
             routes,
         })
     }
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let size = std::fs::metadata(path).map_err(|e| e.to_string())?.len();
+    if size > MAX_BYTES {
+        return Err(format!("{size} bytes are more than {MAX_BYTES}"));
+    }
+    std::fs::read_to_string(path).map_err(|e| e.to_string())
 }
 
 fn check<T>(
@@ -215,16 +236,6 @@ routes:
     fn the_file_that_comes_with_the_example_is_good() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("services.yaml");
         assert!(Services::read(&path).is_ok());
-    }
-
-    #[test]
-    fn a_route_to_nowhere_is_refused_with_its_line() {
-        let (line, reason) = refused(&GOOD.replace("service: web", "service: wbe"));
-        assert_eq!(line, Some(8));
-        assert!(
-            reason.contains("\"wbe\"") && reason.contains("(web)"),
-            "{reason}"
-        );
     }
 
     #[test]
