@@ -20,10 +20,11 @@ pub struct SnapshotBuilder {
     coverage: Coverage,
 }
 
-/// The resources of one type: what an edit started with, and what was put in and taken out since.
+/// The resources of one type: the set that an edit started with or that was put in whole, if any, and what was put in and
+/// taken out since.
 #[derive(Debug, Default)]
 struct Draft {
-    kept: ResourceSet,
+    kept: Option<ResourceSet>,
     changes: Changes,
 }
 
@@ -31,25 +32,24 @@ impl Draft {
     fn entry(&self, name: &str) -> Option<&Resource> {
         match self.changes.get(name) {
             Some(change) => change.as_ref(),
-            None => self.kept.held(name),
+            None => self.kept.as_ref()?.held(name),
         }
     }
 
     fn len(&self) -> usize {
-        let before = self
-            .changes
-            .keys()
-            .filter(|name| self.kept.contains(name))
-            .count();
         let after = self.changes.values().flatten();
         let after = after.filter(|r| r.is_resource()).count();
-        self.kept.len() - before + after
+        let Some(kept) = &self.kept else {
+            return after;
+        };
+        let before = self.changes.keys().filter(|name| kept.contains(name));
+        kept.len() - before.count() + after
     }
 
-    /// The finished set. One that started empty shares with `previous` whatever is equal.
+    /// The finished set. One that started with none shares with `previous` whatever is equal.
     fn finish(self, previous: &ResourceSet) -> ResourceSet {
-        if self.kept.holds_something() {
-            return self.kept.apply(self.changes);
+        if let Some(kept) = self.kept {
+            return kept.apply(self.changes);
         }
         let resources = self.changes.into_iter();
         previous.replaced_by(resources.filter_map(|(name, r)| Some((name, r?))).collect())
@@ -73,7 +73,7 @@ impl SnapshotBuilder {
         self.coverage = previous.0.coverage.clone();
         for entry in &previous.0.types {
             let draft = Draft {
-                kept: entry.set.clone(),
+                kept: Some(entry.set.clone()),
                 changes: Changes::new(),
             };
             self.types.insert(entry.url.clone(), draft);
@@ -189,7 +189,7 @@ impl SnapshotBuilder {
             });
         }
         let draft = Draft {
-            kept: set,
+            kept: Some(set),
             changes: Changes::new(),
         };
         self.types.insert(type_url.clone(), draft);
@@ -385,6 +385,13 @@ mod tests {
         assert_eq!(snapshot.set(&CLUSTER).unwrap().id(), set.id());
         assert!(snapshot.set(&ENDPOINT).unwrap().is_empty());
         assert!(snapshot.set(&LISTENER).is_none());
+
+        let mut edit = set.edit();
+        edit.remove(Name::from("a"));
+        let emptied = edit.finish();
+        let mut builder = Snapshot::builder_from(&snapshot);
+        builder.put_set(&CLUSTER, emptied.clone()).unwrap();
+        assert_eq!(builder.build().set(&CLUSTER).unwrap().id(), emptied.id());
     }
 
     #[test]
