@@ -136,6 +136,13 @@ impl Clashes {
         }
     }
 
+    /// Whether none goes on and nobody is to be told anything.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        let state = lock(&self.state);
+        state.entries.is_empty() && state.line.is_empty() && !state.telling
+    }
+
     /// What is to be told next; with `None` the caller ceases to be the one who tells.
     fn next(&self) -> Option<(Key, bool)> {
         let mut state = lock(&self.state);

@@ -5,6 +5,7 @@ mod merging;
 mod model;
 mod own;
 mod routing;
+mod stress;
 
 use std::sync::Arc;
 use std::task::Waker;

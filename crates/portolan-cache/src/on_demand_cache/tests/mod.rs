@@ -1,3 +1,5 @@
+mod stress;
+
 use std::future::{Future, pending, ready};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,16 +90,19 @@ impl Stream {
             .interest(&Interest::new(url, &added, &removed, false));
     }
 
-    /// `-`, `?`, an error's code, or the body.
     fn sees(&self, name: &str) -> String {
-        let publication = self.0.load().unwrap();
-        match publication.snapshot().lookup(&CLUSTER, name) {
-            Lookup::Present(r) => String::from_utf8(r.body().to_vec()).unwrap(),
-            Lookup::Absent => "-".to_owned(),
-            Lookup::Pending => "?".to_owned(),
-            Lookup::Error(failure) => failure.code().to_string(),
-            other => panic!("{other:?}"),
-        }
+        seen(self.0.load().unwrap().snapshot(), name)
+    }
+}
+
+/// `-`, `?`, an error's code, or the body.
+fn seen(snapshot: &Snapshot, name: &str) -> String {
+    match snapshot.lookup(&CLUSTER, name) {
+        Lookup::Present(r) => String::from_utf8(r.body().to_vec()).unwrap(),
+        Lookup::Absent => "-".to_owned(),
+        Lookup::Pending => "?".to_owned(),
+        Lookup::Error(failure) => failure.code().to_string(),
+        other => panic!("{other:?}"),
     }
 }
 
