@@ -1,6 +1,7 @@
 //! Random histories: at no moment does anything that Envoy serves, or lets drain, lead to a cluster that it cannot use.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 use std::time::Duration;
 
 use portolan_core::Name;
@@ -217,20 +218,18 @@ fn run(kind: EnvoyMux, latency: u64, first: &Config, ops: &[Op]) -> Result<(), S
     }
 }
 
-fn cases() -> u32 {
-    let cases = std::env::var("PORTOLAN_TRANSITION_CASES");
-    cases
-        .ok()
-        .and_then(|cases| cases.parse().ok())
-        .unwrap_or(256)
+/// What the environment says, or else `default`.
+fn setting<T: FromStr>(name: &str, default: T) -> T {
+    let set = std::env::var(name).ok();
+    set.and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        rng_seed: RngSeed::Fixed(1),
+        rng_seed: RngSeed::Fixed(setting("PORTOLAN_TRANSITION_SEED", 1)),
         max_shrink_iters: 20_000,
-        ..ProptestConfig::with_cases(cases())
+        ..ProptestConfig::with_cases(setting("PORTOLAN_TRANSITION_CASES", 256))
     })]
 
     #[test]

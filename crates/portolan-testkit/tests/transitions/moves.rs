@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
-use portolan_engine::Transitions;
+use portolan_engine::{Event, Transitions};
 use portolan_testkit::{EnvoyMux, Setup, fixture};
 
 use crate::bed::*;
@@ -169,6 +169,38 @@ fn c247_what_a_client_rejects_to_leave_stays_until_it_accepts() {
     }
 }
 
+#[test]
+fn what_is_rejected_in_the_middle_of_a_turn_is_not_taken_for_accepted() {
+    for kind in EnvoyMux::ALL {
+        let setup = setup().with_latency(Duration::from_millis(20));
+        let all = |table: fixture::Fixture, listener: fixture::Fixture| {
+            [fixture::static_cluster("b"), listener, table]
+        };
+        let listener = || fixture::listener("l", "r");
+        let mut first = all(fixture::route("r", ["a"]), listener()).to_vec();
+        first.push(fixture::static_cluster("a"));
+        let (shelf, mut pair) = serving_with(kind, setup, first);
+        let bad = || fixture::route("r", ["b"]).bad();
+        publish(&shelf, all(bad(), listener()));
+        pair.advance(Duration::ZERO);
+        // Of the next publication it is sent one half now, and the other when it has rejected the table.
+        pair.set_window(1);
+        let mut next = all(bad(), listener().revision(2)).to_vec();
+        next.push(fixture::static_cluster("c"));
+        publish(&shelf, next);
+        pair.advance(Duration::from_millis(100));
+        pair.set_window(usize::MAX);
+        pair.advance(secs(30));
+        assert_eq!(
+            clusters(&pair),
+            ["a", "b", "c"],
+            "{kind:?}\n{}",
+            pair.transcript()
+        );
+        expect_no_faults(&pair);
+    }
+}
+
 /// A route to a rejected cluster is not sent, however long that takes.
 #[test]
 fn a_route_waits_for_a_cluster_that_was_rejected() {
@@ -259,6 +291,40 @@ fn all_names_may_be_replaced_at_once() {
         );
         pair.advance(DRAIN + times().grace());
         assert_eq!(clusters(&pair), ["c2"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
+/// A version of it that was published and never sent is not what connections use, and may be bad.
+#[test]
+fn a_table_that_is_gone_stays_as_the_client_has_it() {
+    for kind in EnvoyMux::ALL {
+        let setup = setup().with_latency(Duration::from_millis(10));
+        let (shelf, mut pair) = serving_with(kind, setup, leading_to("a"));
+        let with = |table: fixture::Fixture| {
+            let mut resources = leading_to("a");
+            resources[3] = table;
+            resources
+        };
+        publish(&shelf, with(fixture::route("r", ["a"]).revision(1)));
+        pair.advance(Duration::ZERO);
+        // It waits for the one before to be read.
+        publish(&shelf, with(fixture::route("r", ["a"]).bad()));
+        pair.advance(Duration::ZERO);
+        let next = [
+            fixture::static_cluster("b"),
+            fixture::listener("l", "q"),
+            fixture::route("q", ["b"]),
+        ];
+        publish(&shelf, next);
+        pair.advance(secs(10));
+        assert_eq!(pair.client.envoy.routes()["r"], "to=a rev=1", "{kind:?}");
+        let events = pair.take_events();
+        let is_rejected = |event: &Event| matches!(event, Event::Nacked { .. });
+        assert!(!events.iter().any(is_rejected), "{}", pair.transcript());
+        assert_eq!(clusters(&pair), ["a", "b"], "{kind:?}");
+        pair.advance(DRAIN + times().grace());
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
         expect_no_faults(&pair);
     }
 }

@@ -79,6 +79,11 @@ pub(super) fn end_turn(session: &mut Session, told: bool, now: Duration) {
     let Some(gate) = session.types.iter().position(is_gate) else {
         return;
     };
+    let mut parents = (0..session.types.len()).filter(|at| is_parent(session, gate, *at));
+    // What was rejected during the turn is awaited no longer, and was not accepted.
+    if parents.any(|at| is_pinned(&session.types[at])) {
+        return;
+    }
     let (sent, mut removals) = (
         Nonce::new(session.sent),
         core::mem::take(&mut session.plan.removals),
@@ -182,10 +187,31 @@ fn former(state: &TypeState) -> Option<ResourceSet> {
     shown.or_else(|| state.known.base()).cloned()
 }
 
+/// What was shown, with what is gone again before it was sent as the client has it: that is what goes on at the client.
+fn as_sent(state: &TypeState, shown: ResourceSet, to: &ResourceSet) -> ResourceSet {
+    let Some(sent) = state.known.base() else {
+        return shown;
+    };
+    let is_held = |set: &ResourceSet, name: &Name| {
+        let resource = set.get(name);
+        resource.is_some_and(|resource| state.known.holds(resource, &state.subscription))
+    };
+    let gone = to.diff_from(&shown);
+    let unsent = gone.removals().iter().filter(|name| !is_held(&shown, name));
+    let unsent: Vec<_> = unsent.filter(|name| is_held(sent, name)).cloned().collect();
+    shown.keeping(sent, &unsent)
+}
+
 /// Whether resources of the type may refer to clusters.
 fn is_parent(session: &Session, gate: usize, at: usize) -> bool {
     let resource_type = &session.types[at].resource_type;
     at > gate && !resource_type.independent() && !is_gate(&session.types[at])
+}
+
+/// Whether the client goes on with something because it rejected what would have replaced it.
+fn is_pinned(state: &TypeState) -> bool {
+    let mut pinned = state.plan.pins.names().into_iter();
+    pinned.any(|name| state.subscription.covers_name(&name))
 }
 
 fn awaits(session: &Session, gate: usize, sent: Nonce) -> bool {
@@ -253,8 +279,9 @@ impl<'a> Step<'a> {
         };
         // Of a client that has just come nothing is known, and nothing is new to it.
         let from = former(state).unwrap_or_else(|| to.clone());
+        let from = as_sent(state, from, &to);
         let is_wanted = |name: &Name| state.subscription.covers_name(name);
-        self.pinned |= state.plan.pins.names().iter().any(is_wanted);
+        self.pinned |= is_pinned(state);
         let told = !state.begun || state.known.is_at(&from);
         self.moves |= !told || !state.window.is_settled();
         self.moves |= to.diff_from(&from).names().any(is_wanted);
