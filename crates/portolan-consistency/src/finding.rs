@@ -66,6 +66,22 @@ impl FindingKind {
     ];
 }
 
+/// One word by which it can be looked up, such as `missing` or `address-clash`.
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "missing",
+            Self::Unreferenced => "unreferenced",
+            Self::DuplicateName => "duplicate-name",
+            Self::InnerName => "inner-name",
+            Self::Cycle => "cycle",
+            Self::ServedElsewhere => "served-elsewhere",
+            Self::AddressClash => "address-clash",
+            Self::NoServiceName => "no-service-name",
+        })
+    }
+}
+
 /// What becomes of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -76,6 +92,17 @@ pub enum Severity {
     Warning,
     /// Clients reject it, wait for it, or fail requests.
     Error,
+}
+
+/// `info`, `warning`, or `error`.
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
 }
 
 impl Finding {

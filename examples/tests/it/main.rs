@@ -5,6 +5,7 @@
     reason = "a test fails by panicking, in its fixtures too"
 )]
 
+mod check;
 mod program;
 mod programs;
 mod quickstart;
