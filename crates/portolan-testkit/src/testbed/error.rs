@@ -1,3 +1,4 @@
+use portolan_core::ResourceError;
 use prost::DecodeError;
 use tonic::{Code, Status};
 
@@ -27,14 +28,18 @@ pub(super) enum StateError {
         kind: Kind,
         name: String,
     },
-    #[error("node {node:?}: {} resource without a name", kind.short_name())]
-    Unnamed { node: String, kind: Kind },
-    #[error("node {node:?}: two {} resources are named {name:?}", kind.short_name())]
+    #[error("node {node:?}: {type_name} resource without a name")]
+    Unnamed { node: String, type_name: String },
+    #[error("node {node:?}: two {type_name} resources are named {name:?}")]
     Duplicate {
         node: String,
-        kind: Kind,
+        type_name: String,
         name: String,
     },
+    #[error("node {node:?}: {type_name} resource whose body is not hexadecimal")]
+    NotHexadecimal { node: String, type_name: String },
+    #[error("node {node:?}: {source}")]
+    Invalid { node: String, source: ResourceError },
     #[error("node {node:?}: {} resource that does not decode: {source}", kind.short_name())]
     Malformed {
         node: String,

@@ -28,6 +28,11 @@ impl Kind {
         Self::ALL.into_iter().find(is_named)
     }
 
+    /// What the type of this URL is called: by its service, or by its URL if the testbed makes none of its resources.
+    pub(super) fn name_of(type_url: &str) -> &str {
+        Self::named(type_url).map_or(type_url, |kind| kind.short_name())
+    }
+
     pub(super) fn type_url(self) -> TypeUrl {
         match self {
             Self::Listener => well_known::LISTENER,

@@ -1,5 +1,8 @@
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
 use portolan_cache::SnapshotCacheWriter;
-use portolan_core::{ResourceBuilder, Snapshot, SnapshotBuilder, Version};
+use portolan_core::{Resource, ResourceBuilder, Snapshot, SnapshotBuilder, TypeUrl, Version};
 use portolan_types::Any;
 
 use super::error::StateError;
@@ -30,7 +33,8 @@ impl Target {
         let node = named(node)?;
         let kind = kind_of(&node, type_name)?;
         if name.is_empty() {
-            return Err(StateError::Unnamed { node, kind });
+            let type_name = kind.short_name().to_owned();
+            return Err(StateError::Unnamed { node, type_name });
         }
         Ok(Self {
             node,
@@ -58,15 +62,16 @@ impl State {
             Some(previous) => Snapshot::builder_from(&previous),
             None => Snapshot::builder(),
         };
+        let mut types: BTreeSet<_> = Kind::ALL.map(Kind::type_url).into();
         for (index, resource) in resources.into_iter().enumerate() {
             let inserted = resource.and_then(|resource| insert(&node, &mut snapshot, resource));
-            inserted.map_err(|source| StateError::At {
+            types.insert(inserted.map_err(|source| StateError::At {
                 index,
                 source: Box::new(source),
-            })?;
+            })?);
         }
-        for kind in Kind::ALL.into_iter().filter(|_| !version.is_empty()) {
-            snapshot.label(kind.type_url(), version);
+        for type_url in types.into_iter().filter(|_| !version.is_empty()) {
+            snapshot.label(type_url, version);
         }
         let _ = self.writer.set(&node, snapshot.build());
         Ok(())
@@ -87,8 +92,7 @@ impl State {
             let held = held.ok_or_else(|| unknown(target))?;
             let revised = target.kind.revised(held.body());
             let revised = revised.map_err(|source| malformed(&target.node, target.kind, source))?;
-            upsert(snapshot, revised);
-            Ok(())
+            upsert(&target.node, snapshot, revised)
         })
     }
 
@@ -105,8 +109,8 @@ impl State {
                     name: target.name.clone(),
                 });
             }
-            upsert(snapshot, target.kind.minimal(&target.name));
-            Ok(())
+            let minimal = target.kind.minimal(&target.name);
+            upsert(&target.node, snapshot, minimal)
         })
     }
 
@@ -166,6 +170,23 @@ pub(super) fn given(node: &str, any: Any) -> Result<ResourceBuilder, StateError>
     resource.map_err(|source| malformed(node, kind, source))
 }
 
+/// A resource of any type, by its encoded message. What is of a type that the testbed makes must decode.
+pub(super) fn named_and_given(
+    node: &str,
+    type_name: &str,
+    name: &str,
+    body: Vec<u8>,
+) -> Result<ResourceBuilder, StateError> {
+    let body = Bytes::from(body);
+    let Some(kind) = Kind::named(type_name) else {
+        return Ok(Resource::builder(type_name, name, body));
+    };
+    if let Err(source) = kind.encoded(body.clone()) {
+        return Err(malformed(node, kind, source));
+    }
+    Ok(Resource::builder(kind.type_url(), name, body))
+}
+
 /// The type of this URL, or whose discovery service has this name.
 pub(super) fn kind_of(node: &str, type_name: &str) -> Result<Kind, StateError> {
     Kind::named(type_name).ok_or_else(|| StateError::UnknownType {
@@ -181,32 +202,42 @@ fn named(node: &str) -> Result<String, StateError> {
     }
 }
 
+/// Adds what must be new, and gives its type.
 fn insert(
     node: &str,
     snapshot: &mut SnapshotBuilder,
     resource: ResourceBuilder,
-) -> Result<(), StateError> {
-    let kind = kind_of(node, resource.type_url().as_str())?;
-    let node = || node.to_owned();
+) -> Result<TypeUrl, StateError> {
+    let type_url = resource.type_url().clone();
+    let type_name = || Kind::name_of(type_url.as_str()).to_owned();
     let name = resource.name().as_str();
     if name.is_empty() {
-        return Err(StateError::Unnamed { node: node(), kind });
+        return Err(StateError::Unnamed {
+            node: node.to_owned(),
+            type_name: type_name(),
+        });
     }
-    if snapshot.get(&kind.type_url(), name).is_some() {
+    if snapshot.get(&type_url, name).is_some() {
         return Err(StateError::Duplicate {
-            node: node(),
-            kind,
+            node: node.to_owned(),
+            type_name: type_name(),
             name: name.to_owned(),
         });
     }
-    upsert(snapshot, resource);
-    Ok(())
+    upsert(node, snapshot, resource)?;
+    Ok(type_url)
 }
 
-fn upsert(snapshot: &mut SnapshotBuilder, resource: ResourceBuilder) {
-    snapshot
-        .upsert(resource)
-        .expect("that it has a name and a type was checked");
+fn upsert(
+    node: &str,
+    snapshot: &mut SnapshotBuilder,
+    resource: ResourceBuilder,
+) -> Result<(), StateError> {
+    let upserted = snapshot.upsert(resource).map(drop);
+    upserted.map_err(|source| StateError::Invalid {
+        node: node.to_owned(),
+        source,
+    })
 }
 
 fn unknown(target: &Target) -> StateError {

@@ -10,6 +10,7 @@ use portolan_types::envoy::config::core::v3::Node;
 use portolan_types::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use portolan_types::envoy::config::listener::v3::Listener;
 use portolan_types::envoy::config::route::v3::RouteConfiguration;
+use portolan_types::envoy::extensions::transport_sockets::tls::v3::Secret;
 use portolan_types::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
 use portolan_types::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
@@ -76,6 +77,8 @@ pub(crate) const LDS: Type = of_type!("LDS", Listener, name);
 pub(crate) const CDS: Type = of_type!("CDS", Cluster, name);
 pub(crate) const RDS: Type = of_type!("RDS", RouteConfiguration, name);
 pub(crate) const EDS: Type = of_type!("EDS", ClusterLoadAssignment, cluster_name);
+/// Of which the testbed makes no resources.
+pub(crate) const SDS: Type = of_type!("SDS", Secret, name);
 pub(crate) const TYPES: [Type; 4] = [LDS, CDS, RDS, EDS];
 
 pub(crate) type Adapter = AdapterClient<Channel>;

@@ -10,9 +10,30 @@ use portolan_types::envoy::service::route::v3::route_discovery_service_client::R
 use portolan_types::prost::Name;
 
 use crate::client::{
-    CDS, Change, Delta, EDS, LDS, NODE, RDS, Sotw, TYPES, connect, request, start, state,
+    CDS, Change, Delta, EDS, LDS, NODE, RDS, SDS, Sotw, TYPES, connect, request, start, state,
 };
 use crate::generated::ClearStateRequest;
+
+#[tokio::test]
+async fn what_a_line_gives_is_served_as_it_is_whatever_its_type() {
+    let (testbed, _adapter) = start().await;
+    // Fields out of order, and one that no schema has.
+    let cluster = b"\xfa\xff\x01\x01x\x0a\x01a";
+    let line = format!(
+        "give {NODE} v1 CDS=a=faff0101780A0161 {}=b=0a0162",
+        SDS.url()
+    );
+    assert_eq!(testbed.answer(&line).line(), "ok");
+    let mut client = Sotw::open(testbed.xds_address()).await;
+    for (of, name, body) in [(CDS, "a", &cluster[..]), (SDS, "b", b"\x0a\x01b")] {
+        client.subscribe(of, &[name]);
+        let response = client.receive().await;
+        assert_eq!(response.version_info, "v1");
+        assert_eq!(response.resources.len(), 1);
+        assert_eq!(&response.resources[0].value[..], body);
+    }
+    testbed.stop().await.unwrap();
+}
 
 #[tokio::test]
 async fn a_delta_client_is_sent_only_what_changed() {

@@ -49,8 +49,7 @@ fn stream(stream: &StreamStatus) -> Value {
 fn of_type(status: &TypeStatus) -> Value {
     let url = status.type_url().as_str();
     json!({
-        // The URL of what the testbed does not serve.
-        "type": Kind::named(url).map_or(url, |kind| kind.short_name()),
+        "type": Kind::name_of(url),
         "wildcard": status.is_wildcard(),
         "names": status.names(),
         "sent": status.sent().map(|response| response.version().as_str()),

@@ -98,6 +98,14 @@ fn what_is_wrong_is_told_with_where() {
             r#"INVALID_ARGUMENT resources[1]: node "n": two CDS resources are named "a""#,
         ),
         (
+            "give n v2 CDS=a",
+            r#"INVALID_ARGUMENT resources[0]: node "n": CDS resource without a name"#,
+        ),
+        (
+            "give n v2 x.org/T=a= CDS=b=0x",
+            r#"INVALID_ARGUMENT resources[1]: node "n": CDS resource whose body is not hexadecimal"#,
+        ),
+        (
             "add n cds a",
             r#"INVALID_ARGUMENT node "n": unknown type "cds"; there are LDS, CDS, RDS and EDS"#,
         ),
@@ -118,6 +126,18 @@ fn what_is_wrong_is_told_with_where() {
     }
     for kind in Kind::ALL {
         assert_eq!(harness.version("n", kind).as_deref(), Some("v1"));
+    }
+}
+
+#[test]
+fn a_name_that_clients_could_not_ask_for_is_refused() {
+    let harness = Harness::new();
+    harness.say("set n v1");
+    let name = "xdstp://authority/envoy.config.listener.v3.Listener/a";
+    for line in [format!("set n v2 CDS={name}"), format!("add n CDS {name}")] {
+        let answer = harness.say(&line);
+        assert!(answer.starts_with("error INVALID_ARGUMENT "), "{answer}");
+        assert!(answer.contains(name), "{answer}");
     }
 }
 
