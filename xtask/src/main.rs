@@ -48,6 +48,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["codegen"] => codegen::write(&workspace),
         ["api", "--bless"] => api::bless(&workspace),
         ["codegen", "--check"] => ci::run_one(&workspace, "codegen"),
+        ["traffic", "--all", rest @ ..] => traffic::table(&workspace, rest),
         [gate] if ci::is_gate(gate) => ci::run_one(&workspace, gate),
         _ => bail!("unknown command\n\n{}", usage()),
     }
@@ -62,6 +63,10 @@ fn usage() -> String {
             "regenerate portolan-types, or fail where it differs",
         ),
         ("api --bless", "rewrite the listings in docs/api"),
+        (
+            "traffic --all",
+            "what an Envoy loses in every scenario, beside go-control-plane where there is Go",
+        ),
     ];
     let gates = ci::GATES
         .iter()

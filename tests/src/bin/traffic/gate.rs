@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use portolan_tests::Bootstrap;
 
 use crate::mode::Mode;
-use crate::tally::Tally;
+use crate::tally::{Pace, Tally};
 use crate::{Bench, scenarios};
 
 /// Tells a caller that this machine is too busy to say anything.
@@ -43,7 +43,7 @@ pub(crate) async fn run(bench: &Bench) -> ExitCode {
             let verdict = match result {
                 Ok(tally) => {
                     let verdict = judge(&tally, expected);
-                    println!("{line} {verdict:<7} {tally}");
+                    println!("{line} {verdict:<7} {tally}{}", Pace(&tally));
                     verdict
                 }
                 Err(error) => {
@@ -97,13 +97,21 @@ mod tests {
     use crate::load::{Answer, Kind, Outcome, Record};
 
     fn tally(status: u16, due: f64) -> Tally {
+        let now = std::time::Instant::now();
         let record = Record {
             kind: Kind::Kept,
-            ended: std::time::Instant::now(),
+            started: now,
+            ended: now,
             answer: Answer::Response(status, String::new()),
         };
         let records = vec![record];
-        Tally::of(&[(Outcome { records, due }, Counts::All)])
+        let during = now..now;
+        let outcome = Outcome {
+            records,
+            due,
+            during,
+        };
+        Tally::of(&[(outcome, Counts::All)])
     }
 
     #[test]

@@ -5,18 +5,21 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use portolan_tests::{Bootstrap, Envoy, TestControlPlane, TestError, get};
+use portolan_tests::{Bootstrap, Envoy, TestError, get};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use crate::cluster::{ClusterSpec, Waits};
 use crate::link::Link;
 use crate::load::{Load, Mix, Outcome};
-use crate::mode::{DRAIN_SECONDS, Mode};
+use crate::mode::DRAIN_SECONDS;
+use crate::plane::Plane;
 use crate::upstream::Upstream;
 use crate::world::{ListenerSpec, TableSpec, World};
 
-const GROUP: &str = "traffic";
+/// What the Envoy says of itself.
+pub(crate) const NODE: &str = "envoy-1";
+pub(crate) const GROUP: &str = "traffic";
 
 /// The listener that is there all the time.
 pub(crate) const INGRESS: &str = "ingress";
@@ -35,7 +38,7 @@ const SETTLED: Duration = Duration::from_secs(40);
 
 /// The stage of one run of a scenario. At first each path is served by a cluster of its own on the upstream `one`.
 pub(crate) struct Lab {
-    pub(crate) plane: TestControlPlane,
+    pub(crate) plane: Plane,
     pub(crate) link: Link,
     pub(crate) world: World,
     pub(crate) one: Upstream,
@@ -59,16 +62,15 @@ impl Lab {
     pub(crate) async fn start(
         envoy: &Path,
         bootstrap: Bootstrap,
-        mode: Mode,
+        plane: Plane,
         paths: &'static [&'static str],
         mix: Mix,
     ) -> Result<Self, TestError> {
         let one = Upstream::start("one", None).await?;
         let two = Upstream::start("two", None).await?;
-        let plane = TestControlPlane::start_with(GROUP, mode.session()).await?;
         let link = Link::to(plane.address()).await?;
         let bootstrap = bootstrap.with_workers(4, DRAIN_SECONDS);
-        let envoy = Envoy::start(envoy, bootstrap, "envoy-1", GROUP, link.address).await?;
+        let envoy = Envoy::start(envoy, bootstrap, NODE, GROUP, link.address).await?;
         let mut lab = Self {
             plane,
             link,
@@ -96,7 +98,7 @@ impl Lab {
 
     /// Publishes what there is at first, and puts load on the listener that stays.
     pub(crate) async fn begin(&mut self) -> Result<(), TestError> {
-        self.publish()?;
+        self.publish().await?;
         self.settles().await?;
         let ingress = self.world.listeners.get(INGRESS).ok_or("no listener")?;
         self.put_load(ingress.address, Counts::All);
@@ -105,8 +107,8 @@ impl Lab {
     }
 
     /// Publishes the world as it is now.
-    pub(crate) fn publish(&self) -> Result<(), TestError> {
-        self.plane.publish(|out| self.world.fill(out))
+    pub(crate) async fn publish(&mut self) -> Result<(), TestError> {
+        self.plane.publish(&self.world).await
     }
 
     /// Puts load on a listener.
@@ -185,8 +187,7 @@ impl Lab {
 
     /// What went over the streams, and what the Envoy complained of.
     pub(crate) fn trace(&self) -> String {
-        let trace = self.plane.recorder().trace();
-        format!("{trace}{}", self.envoy.log())
+        format!("{}{}", self.plane.trace(), self.envoy.log())
     }
 
     /// Stops the load, and gives what came of it.

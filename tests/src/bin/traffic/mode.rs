@@ -17,19 +17,23 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(crate) enum Mode {
     Ordered,
     Safe,
+    /// Another control plane: snapshots in the order of their types.
+    GoControlPlane,
 }
 
 impl Mode {
-    pub(crate) const ALL: [Self; 2] = [Self::Ordered, Self::Safe];
+    pub(crate) const ALL: [Self; 3] = [Self::Ordered, Self::Safe, Self::GoControlPlane];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ordered => "Ordered",
             Self::Safe => "Safe",
+            Self::GoControlPlane => "go-control-plane",
         }
     }
 
-    pub(crate) fn session(self) -> SessionConfig {
+    /// How sessions of ours are to be; `None` in a mode that is not ours.
+    pub(crate) fn session(self) -> Option<SessionConfig> {
         let transitions = match self {
             Self::Ordered => Transitions::Ordered,
             Self::Safe => Transitions::Safe(
@@ -37,9 +41,10 @@ impl Mode {
                     .with_grace(GRACE)
                     .with_drain(Duration::from_secs(DRAIN_SECONDS.into())),
             ),
+            Self::GoControlPlane => return None,
         };
-        SessionConfig::default()
-            .with_references(Arc::new(EnvoyReferences::default()))
-            .with_transitions(transitions)
+        let session =
+            SessionConfig::default().with_references(Arc::new(EnvoyReferences::default()));
+        Some(session.with_transitions(transitions))
     }
 }

@@ -7,7 +7,7 @@ use portolan_tests::TestError;
 
 use crate::PROTOCOLS;
 use crate::mode::Mode;
-use crate::tally::Tally;
+use crate::tally::{Pace, Tally};
 
 /// What came of each scenario in each mode, by protocol.
 #[derive(Debug, Default)]
@@ -25,7 +25,12 @@ struct Row {
 #[derive(Debug, Default)]
 struct Cell {
     tally: Tally,
-    broken: bool,
+    /// Runs in the tally.
+    runs: usize,
+    /// Runs that lost nothing, because there was not the load to lose it of. They are not in the tally.
+    silent: usize,
+    /// Runs that did not end as published.
+    broken: usize,
 }
 
 impl Report {
@@ -37,16 +42,19 @@ impl Report {
         protocol: &'static str,
         result: Result<Tally, TestError>,
     ) {
-        let line = format!("{scenario:<22} {:<8} {protocol:<14}", mode.name());
+        let line = format!("{scenario:<22} {:<16} {protocol:<14}", mode.name());
         let cell = self.row(scenario, mode).cells.entry(protocol).or_default();
         match result {
             Ok(tally) => {
-                println!("{line} {tally}");
-                cell.tally.add(tally);
+                println!("{line} {tally}{}", Pace(&tally));
+                match tally.says_nothing() {
+                    true => cell.silent += 1,
+                    false => cell.count(tally),
+                }
             }
             Err(error) => {
                 println!("{line} FAIL {error}");
-                cell.broken = true;
+                cell.broken += 1;
             }
         }
     }
@@ -68,7 +76,30 @@ impl Report {
     /// Whether there were runs, and all came to their end.
     pub(crate) fn is_complete(&self) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| row.cells.values());
-        !self.rows.is_empty() && cells.all(|cell| !cell.broken)
+        !self.rows.is_empty() && cells.all(|cell| cell.broken == 0)
+    }
+}
+
+impl Cell {
+    fn count(&mut self, tally: Tally) {
+        self.tally.add(tally);
+        self.runs += 1;
+    }
+}
+
+impl Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.runs {
+            0 => write!(f, "-")?,
+            runs => write!(f, "{} ({runs})", self.tally)?,
+        }
+        if self.silent > 0 {
+            write!(f, ", {} behind", self.silent)?;
+        }
+        if self.broken > 0 {
+            write!(f, ", {} did not settle", self.broken)?;
+        }
+        Ok(())
     }
 }
 
@@ -83,13 +114,9 @@ impl Display for Report {
             cells,
         } in &self.rows
         {
-            let cell = |name| match cells.get(name) {
-                None => String::new(),
-                Some(cell) if cell.broken => "does not settle".to_owned(),
-                Some(cell) => cell.tally.to_string(),
-            };
+            let cell = |name| cells.get(name).map_or_else(String::new, Cell::to_string);
             let row = names.map(cell).join(" | ");
-            writeln!(f, "| {scenario} | `{}` | {row} |", mode.name())?;
+            writeln!(f, "| `{scenario}` | `{}` | {row} |", mode.name())?;
         }
         Ok(())
     }

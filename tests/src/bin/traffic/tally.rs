@@ -11,7 +11,11 @@ use crate::load::{Answer, Outcome};
 const APART: Duration = Duration::from_millis(100);
 
 /// The share of the requests that were due which makes a loss of none worth telling.
-const PACE: f64 = 0.5;
+const PACE: f64 = 0.8;
+
+/// For how long there may be no request, if a loss of none is to be worth telling: what is wrong for as long as messages
+/// go to and fro must not hide there.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Counts of requests.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +28,8 @@ pub(crate) struct Tally {
     pub(crate) outage: Duration,
     /// Requests that this program gave up.
     pub(crate) unanswered: usize,
+    /// The longest time in which no paced request was started.
+    pub(crate) pause: Duration,
     paced: usize,
     due: f64,
 }
@@ -59,15 +65,13 @@ impl Tally {
             }
         }
         self.outage = self.outage.max(longest(ends));
+        self.pause = self.pause.max(pause(outcome));
     }
 
-    /// Adds another run of the same.
+    /// Adds the losses of another run of the same.
     pub(crate) fn add(&mut self, other: Self) {
         self.total += other.total;
         self.failed += other.failed;
-        self.unanswered += other.unanswered;
-        self.paced += other.paced;
-        self.due += other.due;
         self.outage = self.outage.max(other.outage);
         for (kind, count) in other.kinds {
             *self.kinds.entry(kind).or_default() += count;
@@ -81,7 +85,34 @@ impl Tally {
 
     /// Whether there was the load that was asked for, more or less, so that a loss of none says something.
     pub(crate) fn kept_pace(&self) -> bool {
-        self.pace() >= PACE && self.unanswered == 0
+        self.pace() >= PACE && self.pause <= PAUSE && self.unanswered == 0
+    }
+
+    /// Whether nothing was lost, and that means nothing.
+    pub(crate) fn says_nothing(&self) -> bool {
+        self.failed == 0 && !self.kept_pace()
+    }
+}
+
+/// How a run fell behind, to be read behind its tally.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace<'a>(pub(crate) &'a Tally);
+
+impl Display for Pace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(tally) = self;
+        if tally.kept_pace() {
+            return Ok(());
+        }
+        let (pace, pause) = (tally.pace() * 100.0, tally.pause.as_millis());
+        write!(
+            f,
+            " BEHIND: {pace:.0} % of the pace, no request for {pause} ms"
+        )?;
+        match tally.unanswered {
+            0 => Ok(()),
+            unanswered => write!(f, ", {unanswered} given up"),
+        }
     }
 }
 
@@ -95,13 +126,7 @@ impl Display for Tally {
             .map(|(kind, n)| format!("{kind} {n}"))
             .collect();
         if !kinds.is_empty() {
-            write!(f, " ({}; {} ms)", kinds.join(", "), self.outage.as_millis())?;
-        }
-        if self.unanswered > 0 {
-            write!(f, ", {} given up", self.unanswered)?;
-        }
-        if !self.kept_pace() {
-            write!(f, ", could not keep the pace: {:.0} %", self.pace() * 100.0)?;
+            write!(f, ": {}; {} ms", kinds.join(", "), self.outage.as_millis())?;
         }
         Ok(())
     }
@@ -117,6 +142,17 @@ fn longest(mut ends: Vec<Instant>) -> Duration {
     outages.map(length).max().unwrap_or_default()
 }
 
+fn pause(outcome: &Outcome) -> Duration {
+    let paced = outcome.records.iter().filter(|r| r.kind.is_paced());
+    let mut starts: Vec<_> = paced.map(|record| record.started).collect();
+    starts.extend([outcome.during.start, outcome.during.end]);
+    starts.sort();
+    let pauses = starts
+        .windows(2)
+        .map(|pair| pair[1].duration_since(pair[0]));
+    pauses.max().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,12 +162,16 @@ mod tests {
         let start = Instant::now();
         let records = answers.into_iter().map(|(at, answer)| Record {
             kind: Kind::Kept,
+            started: start + Duration::from_millis(at),
             ended: start + Duration::from_millis(at),
             answer,
         });
+        let records: Vec<_> = records.collect();
+        let end = records.last().map_or(start, |record| record.started);
         Outcome {
-            records: records.collect(),
+            records,
             due,
+            during: start..end,
         }
     }
 
@@ -167,8 +207,19 @@ mod tests {
     fn what_was_not_asked_or_not_waited_for_is_no_failure_but_told() {
         let few = Tally::of(&[(outcome([(0, answered(200, ""))], 10.0), Counts::All)]);
         assert_eq!((few.failed, few.kept_pace()), (0, false));
-        assert!(few.to_string().contains("could not keep the pace: 10 %"));
+        assert!(few.says_nothing());
+        assert!(Pace(&few).to_string().contains("BEHIND: 10 % of the pace"));
         let given_up = Tally::of(&[(outcome([(0, Answer::None)], 1.0), Counts::All)]);
         assert_eq!((given_up.failed, given_up.kept_pace()), (0, false));
+    }
+
+    #[test]
+    fn a_time_without_requests_hides_losses_at_any_pace() {
+        let often = |at: [u64; 3]| {
+            let answers = at.map(|at| (at, answered(200, "")));
+            Tally::of(&[(outcome(answers, 3.0), Counts::All)])
+        };
+        assert!(!often([0, 90, 180]).says_nothing());
+        assert!(often([0, 10, 180]).says_nothing());
     }
 }

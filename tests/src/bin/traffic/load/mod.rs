@@ -4,6 +4,7 @@ mod client;
 mod record;
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -77,11 +78,13 @@ pub(crate) struct Load {
 }
 
 /// What came of a load.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) records: Vec<Record>,
     /// How many paced requests there should have been.
     pub(crate) due: f64,
+    /// From when to when.
+    pub(crate) during: Range<Instant>,
 }
 
 impl Load {
@@ -107,7 +110,8 @@ impl Load {
 
     /// Starts no more requests, and waits for the answers to those that are in flight.
     pub(crate) async fn stop(mut self) -> Outcome {
-        let seconds = self.started.elapsed().as_secs_f64();
+        let stopped = Instant::now();
+        let seconds = (stopped - self.started).as_secs_f64();
         let rate = f64::from(self.mix.rate) + f64::from(self.mix.new_rate);
         self.stop.send_replace(true);
         let mut records = Vec::new();
@@ -117,6 +121,7 @@ impl Load {
         Outcome {
             records,
             due: rate * seconds,
+            during: self.started..stopped,
         }
     }
 }
@@ -138,10 +143,12 @@ async fn run(
         if *stopped.borrow() {
             return records;
         }
+        let started = Instant::now();
         let answer = client.ask().await;
         let failed = answer.is_failure();
         records.push(Record {
             kind,
+            started,
             ended: Instant::now(),
             answer,
         });

@@ -53,6 +53,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) kind: Kind,
+    pub(crate) started: Instant,
     pub(crate) ended: Instant,
     pub(crate) answer: Answer,
 }

@@ -20,7 +20,7 @@ const STEADY: Duration = Duration::from_millis(500);
 pub(super) async fn added(lab: &mut Lab) -> Result<(), TestError> {
     lab.begin().await?;
     let address = add_other(lab).await?;
-    lab.publish()?;
+    lab.publish().await?;
     opens(address).await?;
     lab.put_load(address, Counts::All);
     sleep(STEADY).await;
@@ -34,7 +34,7 @@ pub(super) async fn added_early(lab: &mut Lab) -> Result<(), TestError> {
     let cluster = ClusterSpec::new(lab.two.address);
     let waiting = ClusterSpec::waiting_for(cluster.upstream, Waits::Forever);
     lab.world.clusters.insert(OTHER.to_owned(), waiting);
-    lab.publish()?;
+    lab.publish().await?;
     let late = Instant::now() + STEADY;
     let is_early = timeout_at(late, opens(address)).await.is_ok();
     if is_early {
@@ -42,7 +42,7 @@ pub(super) async fn added_early(lab: &mut Lab) -> Result<(), TestError> {
     }
     sleep_until(late).await;
     lab.world.clusters.insert(OTHER.to_owned(), cluster);
-    lab.publish()?;
+    lab.publish().await?;
     if !is_early {
         opens(address).await?;
         lab.put_load(address, Counts::All);
@@ -65,7 +65,7 @@ pub(super) async fn removed(lab: &mut Lab) -> Result<(), TestError> {
     lab.world.listeners.remove(OTHER);
     lab.world.tables.remove(OTHER);
     lab.world.clusters.remove(OTHER);
-    lab.publish()
+    lab.publish().await
 }
 
 async fn add_other(lab: &mut Lab) -> Result<SocketAddr, TestError> {

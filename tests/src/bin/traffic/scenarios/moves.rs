@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) async fn move_and_retire(lab: &mut Lab) -> Result<(), TestError> {
     lab.begin().await?;
     lab.replace("b", ClusterSpec::new(lab.two.address));
-    lab.publish()
+    lab.publish().await
 }
 
 pub(super) async fn settings(lab: &mut Lab) -> Result<(), TestError> {
@@ -20,7 +20,7 @@ pub(super) async fn settings(lab: &mut Lab) -> Result<(), TestError> {
         for cluster in lab.world.clusters.values_mut() {
             cluster.timeout_seconds += 1;
         }
-        lab.publish()?;
+        lab.publish().await?;
         sleep(PAUSE).await;
     }
     Ok(())
@@ -32,7 +32,7 @@ pub(super) async fn thirty_moves(lab: &mut Lab) -> Result<(), TestError> {
         let upstream = if nth % 2 == 0 { &lab.one } else { &lab.two };
         let cluster = ClusterSpec::new(upstream.address);
         lab.replace(&format!("b{nth}"), cluster);
-        lab.publish()?;
+        lab.publish().await?;
         sleep(PAUSE).await;
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(super) async fn flips(lab: &mut Lab) -> Result<(), TestError> {
     for _ in 0..5 {
         for (name, upstream) in [("b", two), (&*first("/"), one)] {
             lab.replace(name, ClusterSpec::new(upstream));
-            lab.publish()?;
+            lab.publish().await?;
             sleep(PAUSE).await;
         }
     }

@@ -24,5 +24,5 @@ pub(super) async fn all_names(lab: &mut Lab) -> Result<(), TestError> {
     if let Some(listener) = world.listeners.get_mut(INGRESS) {
         listener.table = "other-routes".to_owned();
     }
-    lab.publish()
+    lab.publish().await
 }

@@ -16,20 +16,20 @@ pub(super) async fn cluster(lab: &mut Lab) -> Result<(), TestError> {
         ..cluster.clone()
     };
     lab.replace("b", broken);
-    lab.publish()?;
+    lab.publish().await?;
     sleep(BROKEN).await;
     lab.replace("b", cluster);
-    lab.publish()
+    lab.publish().await
 }
 
 pub(super) async fn routes(lab: &mut Lab) -> Result<(), TestError> {
     lab.begin().await?;
     lab.replace("b", ClusterSpec::new(lab.two.address));
     set_broken(lab, true)?;
-    lab.publish()?;
+    lab.publish().await?;
     sleep(BROKEN).await;
     set_broken(lab, false)?;
-    lab.publish()
+    lab.publish().await
 }
 
 fn set_broken(lab: &mut Lab, broken: bool) -> Result<(), TestError> {

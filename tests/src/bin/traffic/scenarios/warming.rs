@@ -24,10 +24,10 @@ pub(super) async fn endpoints_empty(lab: &mut Lab) -> Result<(), TestError> {
 async fn in_two_steps(lab: &mut Lab, waits: Waits) -> Result<(), TestError> {
     lab.begin().await?;
     lab.replace("b", ClusterSpec::waiting_for(lab.two.address, waits));
-    lab.publish()?;
+    lab.publish().await?;
     sleep(LATE).await;
     lab.replace("b", ClusterSpec::new(lab.two.address));
-    lab.publish()
+    lab.publish().await
 }
 
 pub(super) async fn health_checked(lab: &mut Lab) -> Result<(), TestError> {
@@ -35,7 +35,7 @@ pub(super) async fn health_checked(lab: &mut Lab) -> Result<(), TestError> {
     let check = format!("/healthy?late_head={}", SLOW.as_millis());
     let cluster = ClusterSpec::waiting_for(lab.two.address, Waits::Health(check));
     lab.replace("b", cluster);
-    lab.publish()
+    lab.publish().await
 }
 
 pub(super) async fn strict_dns(lab: &mut Lab) -> Result<(), TestError> {
@@ -43,7 +43,7 @@ pub(super) async fn strict_dns(lab: &mut Lab) -> Result<(), TestError> {
     lab.begin().await?;
     let cluster = ClusterSpec::waiting_for(lab.two.address, Waits::Address(names.address));
     lab.replace("b", cluster);
-    lab.publish()?;
+    lab.publish().await?;
     lab.settles().await
 }
 
@@ -54,10 +54,10 @@ pub(super) async fn upstream_tls(lab: &mut Lab) -> Result<(), TestError> {
     let secret = "authority".to_owned();
     let cluster = ClusterSpec::waiting_for(lab.two.address, Waits::Secret(secret.clone()));
     lab.replace("b", cluster);
-    lab.publish()?;
+    lab.publish().await?;
     sleep(SLOW).await;
     lab.world.trusted.insert(secret, certificate);
-    lab.publish()
+    lab.publish().await
 }
 
 pub(super) async fn unrelated_cold(lab: &mut Lab) -> Result<(), TestError> {
@@ -65,5 +65,5 @@ pub(super) async fn unrelated_cold(lab: &mut Lab) -> Result<(), TestError> {
     let cold = ClusterSpec::waiting_for(lab.two.address, Waits::Forever);
     lab.world.clusters.insert("cold".to_owned(), cold);
     lab.replace("b", ClusterSpec::new(lab.two.address));
-    lab.publish()
+    lab.publish().await
 }
