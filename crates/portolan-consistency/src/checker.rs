@@ -91,6 +91,37 @@ impl Checker {
             let key = key(resource, FindingKind::NoServiceName, "");
             self.put(key, Severity::Warning, "eds_cluster_config", says);
         }
+        #[cfg(feature = "schema")]
+        self.judge_fields(resource);
+    }
+
+    /// Whether the fields of a resource have values that the schema allows.
+    #[cfg(feature = "schema")]
+    fn judge_fields(&mut self, resource: &Resource) {
+        let of_kind = self.checks.policy(FindingKind::Schema);
+        let Some(validator) = &self.checks.schema else {
+            return;
+        };
+        if !resource.is_resource() {
+            return;
+        }
+        let violations = validator.validate(resource.type_url().as_str(), &resource.body());
+        for (nth, violation) in violations.into_iter().enumerate() {
+            let policy = violation.policy().unwrap_or(of_kind);
+            if policy != Policy::Ignore {
+                let key = FindingKey {
+                    nth,
+                    ..key(resource, FindingKind::Schema, "")
+                };
+                self.store.put(Finding {
+                    key,
+                    severity: Severity::Error,
+                    path: violation.path().to_owned(),
+                    says: violation.says().to_owned(),
+                    policy,
+                });
+            }
+        }
     }
 
     /// Whether there is what a resource refers to.
@@ -108,6 +139,7 @@ impl Checker {
             kind: FindingKind::Missing,
             value: value.to_string(),
             target: Some(target.clone()),
+            nth: 0,
         };
         let is_missing = matches!(next.lookup(target, value), Lookup::Absent)
             && !reference.is_on_own_stream()
@@ -238,6 +270,7 @@ impl Checker {
                 kind,
                 value: value.to_owned(),
                 target: None,
+                nth: 0,
             };
             match at {
                 0 => self.store.remove(&key),
@@ -292,6 +325,7 @@ impl Checker {
                 kind: FindingKind::Cycle,
                 value: second.to_string(),
                 target: Some(CLUSTER),
+                nth: 0,
             };
             self.put(key, Severity::Error, path, &says);
         }
@@ -316,6 +350,7 @@ impl Checker {
                 kind: FindingKind::ServedElsewhere,
                 value: String::new(),
                 target: None,
+                nth: 0,
             };
             match next.set(type_url).map_or(0, |set| set.len()) {
                 0 => self.store.remove(&key),
@@ -328,12 +363,14 @@ impl Checker {
     }
 
     fn put(&mut self, key: FindingKey, severity: Severity, path: &str, says: &str) {
-        if self.checks.policy(key.kind) != Policy::Ignore {
+        let policy = self.checks.policy(key.kind);
+        if policy != Policy::Ignore {
             self.store.put(Finding {
                 key,
                 severity,
                 path: path.to_owned(),
                 says: says.to_owned(),
+                policy,
             });
         }
     }
@@ -365,6 +402,7 @@ fn key(resource: &Resource, kind: FindingKind, value: &str) -> FindingKey {
         kind,
         value: value.to_owned(),
         target: None,
+        nth: 0,
     }
 }
 

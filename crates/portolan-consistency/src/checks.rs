@@ -51,6 +51,8 @@ pub struct Checks {
     pub(crate) external_types: BTreeSet<TypeUrl>,
     external: BTreeMap<TypeUrl, BTreeSet<String>>,
     pub(crate) most_shown: usize,
+    #[cfg(feature = "schema")]
+    pub(crate) schema: Option<Arc<crate::schema::Validator>>,
 }
 
 impl Checks {
@@ -62,6 +64,8 @@ impl Checks {
             external_types: BTreeSet::new(),
             external: BTreeMap::new(),
             most_shown: 100,
+            #[cfg(feature = "schema")]
+            schema: None,
         }
     }
 
@@ -69,6 +73,39 @@ impl Checks {
     #[must_use]
     pub fn with_policy(mut self, kind: FindingKind, policy: Policy) -> Self {
         self.policies.insert(kind, policy);
+        self
+    }
+
+    /// Validates each resource by the schema, with a validator that may have policies of its own for single rules and
+    /// fields. Default: nothing is validated.
+    ///
+    /// ```
+    /// use portolan_consistency::schema::Validator;
+    /// use portolan_consistency::{Checks, FindingKind, Policy};
+    /// use portolan_core::Snapshot;
+    /// use portolan_resources::{AddTyped, EnvoyReferences, build};
+    ///
+    /// let checks = Checks::new(EnvoyReferences::default())
+    ///     .with_schema(Validator::new())
+    ///     .with_policy(FindingKind::Missing, Policy::Ignore)
+    ///     .with_policy(FindingKind::Schema, Policy::Refuse);
+    ///
+    /// let mut cluster = build::eds_cluster("web");
+    /// cluster.connect_timeout = Some(Default::default());
+    /// let mut snapshot = Snapshot::builder();
+    /// snapshot.add(&cluster)?;
+    /// let report = checks.check(&snapshot.build());
+    /// assert!(report.is_refused());
+    /// assert_eq!(
+    ///     report.to_string(),
+    ///     "Cluster \"web\" › connect_timeout: must be more than 0s, and is 0s",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "schema")]
+    #[must_use]
+    pub fn with_schema(mut self, validator: crate::schema::Validator) -> Self {
+        self.schema = Some(Arc::new(validator));
         self
     }
 

@@ -2,6 +2,8 @@ use std::fmt;
 
 use portolan_core::{Name, TypeUrl};
 
+use crate::Policy;
+
 /// What is wrong with a snapshot, in one place.
 ///
 /// Shown, it names the resource, leads to the place, and says what is wrong there:
@@ -15,6 +17,7 @@ pub struct Finding {
     pub(crate) severity: Severity,
     pub(crate) path: String,
     pub(crate) says: String,
+    pub(crate) policy: Policy,
 }
 
 /// What tells findings apart.
@@ -27,6 +30,8 @@ pub(crate) struct FindingKey {
     pub(crate) value: String,
     /// The type of what the place refers to.
     pub(crate) target: Option<TypeUrl>,
+    /// Which it is of several in a resource that hold the same.
+    pub(crate) nth: usize,
 }
 
 /// A kind of [`Finding`].
@@ -50,11 +55,14 @@ pub enum FindingKind {
     AddressClash,
     /// A cluster with an xdstp name discovers its endpoints, and does not say under which name (C-354).
     NoServiceName,
+    /// A field has a value that the schema does not allow. It is looked for with feature `schema`, and if there is
+    /// something to [look with](crate::Checks::with_schema).
+    Schema,
 }
 
 impl FindingKind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Missing,
         Self::Unreferenced,
         Self::DuplicateName,
@@ -63,6 +71,7 @@ impl FindingKind {
         Self::ServedElsewhere,
         Self::AddressClash,
         Self::NoServiceName,
+        Self::Schema,
     ];
 }
 
@@ -78,6 +87,7 @@ impl fmt::Display for FindingKind {
             Self::ServedElsewhere => "served-elsewhere",
             Self::AddressClash => "address-clash",
             Self::NoServiceName => "no-service-name",
+            Self::Schema => "schema",
         })
     }
 }
@@ -140,6 +150,12 @@ impl Finding {
     #[must_use]
     pub fn value(&self) -> &str {
         &self.key.value
+    }
+
+    /// What becomes of it.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
     }
 
     /// The type of what is missing.

@@ -14,6 +14,7 @@
 //! | [`Cycle`](FindingKind::Cycle) | error | aggregate clusters are members of each other |
 //! | [`InnerName`](FindingKind::InnerName) | error | a resource has another name than its body (C-379) |
 //! | [`AddressClash`](FindingKind::AddressClash) | error | two listeners bind one address |
+//! | [`Schema`](FindingKind::Schema) | error | a field has a value that the schema does not allow |
 //! | [`DuplicateName`](FindingKind::DuplicateName) | warning | an alias is a name, or an alias, of another resource too |
 //! | [`NoServiceName`](FindingKind::NoServiceName) | warning | a cluster with an xdstp name does not name its endpoints (C-354) |
 //! | [`ServedElsewhere`](FindingKind::ServedElsewhere) | warning | there are resources of a type that another cache serves |
@@ -23,8 +24,12 @@
 //! for, or is declared to come from elsewhere, is no finding; neither is what cannot be had and is said so
 //! ([`ResourceFailure`](portolan_core::ResourceFailure)).
 //!
+//! # Values of fields
+//! With feature `schema` there is [`schema`], which validates resources by the rules that the xDS APIs have for the values
+//! of their fields. [`Checks::with_schema`] makes what it finds findings.
+//!
 //! # What it does not do
-//! It compares resources with each other. Whether the fields of one have values that a client takes is not its affair.
+//! What clients ask beyond the rules of the schema, such as that a regular expression compiles, it does not know.
 
 mod change;
 mod checker;
@@ -32,6 +37,8 @@ mod checks;
 mod cycles;
 mod finding;
 mod report;
+#[cfg(feature = "schema")]
+pub mod schema;
 
 pub use checker::Checker;
 pub use checks::{Checks, Policy};

@@ -40,7 +40,7 @@ impl Report {
         self.total() == 0
     }
 
-    /// Whether any is of a kind that is to be [refused](Policy::Refuse).
+    /// Whether any is to be [refused](Policy::Refuse).
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.refused
@@ -66,22 +66,25 @@ impl fmt::Display for Report {
 pub(crate) struct Store {
     by_severity: BTreeMap<Severity, BTreeMap<FindingKey, Finding>>,
     counts: BTreeMap<FindingKind, usize>,
+    refused: usize,
 }
 
 impl Store {
     pub(crate) fn put(&mut self, finding: Finding) {
         self.remove(&finding.key);
         *self.counts.entry(finding.key.kind).or_default() += 1;
+        self.refused += usize::from(finding.policy == Policy::Refuse);
         let alike = self.by_severity.entry(finding.severity).or_default();
         alike.insert(finding.key.clone(), finding);
     }
 
     pub(crate) fn remove(&mut self, key: &FindingKey) {
         let mut stores = self.by_severity.values_mut();
-        if stores.any(|findings| findings.remove(key).is_some())
+        if let Some(finding) = stores.find_map(|findings| findings.remove(key))
             && let Some(count) = self.counts.get_mut(&key.kind)
         {
             *count -= 1;
+            self.refused -= usize::from(finding.policy == Policy::Refuse);
         }
     }
 
@@ -105,6 +108,7 @@ impl Store {
             kind,
             value: String::new(),
             target: None,
+            nth: 0,
         };
         let is_its =
             |key: &&FindingKey| (&key.type_url, &key.name, key.kind) == (type_url, name, kind);
@@ -123,9 +127,7 @@ impl Store {
         let counts: BTreeMap<_, _> = counts.map(|(kind, count)| (*kind, *count)).collect();
         Report {
             shown: findings.take(checks.most_shown).cloned().collect(),
-            refused: counts
-                .keys()
-                .any(|kind| checks.policy(*kind) == Policy::Refuse),
+            refused: self.refused > 0,
             counts,
         }
     }

@@ -43,6 +43,7 @@
 //! | `reflection` | the gRPC reflection service, with the schema of the xDS APIs |
 //! | `metrics` | metrics through the `metrics` facade, for the recorder that you install |
 //! | `consistency` | the module `consistency`, and `with_checks` of the publish loop's builder: what does not fit together is reported or refused |
+//! | `schema` | `consistency`, and the validation of fields by the rules of the schema: `consistency::schema` |
 //! | `full-types` | all messages of the xDS APIs; by default only those of a usual configuration |
 
 mod control_plane;

@@ -1,10 +1,12 @@
-//! Generates `portolan-types` from the pinned schema, and the stubs of the testbed's own service: run it as
+//! Generates `portolan-types` from the pinned schema, the rules by which `portolan-consistency` validates, and the stubs of the testbed's own service: run it as
 //! `cargo xtask codegen [--check]`.
 
 mod families;
 mod names;
 mod output;
 mod packages;
+mod plan;
+mod rules;
 mod rust;
 mod schema;
 mod sources;
@@ -22,6 +24,7 @@ use crate::rust::Files;
 use crate::schema::Schema;
 
 const TYPES: &str = "crates/portolan-types/src/generated";
+const PLAN: &str = "crates/portolan-consistency/src/schema/generated";
 const TESTBED: &str = "crates/portolan-testkit/src/testbed/generated";
 
 /// What generated code calls `google.protobuf.Any`, inside `portolan-types` and outside.
@@ -52,7 +55,12 @@ fn run() -> Result<()> {
         .nth(2)
         .context("xtask/codegen lies two levels below the workspace root")?;
 
-    for (directory, files) in [(TYPES, types(root)?), (TESTBED, testbed(root)?)] {
+    let schema = Schema::compile(&sources::load(root)?)?;
+    for (directory, files) in [
+        (TYPES, types(&schema)?),
+        (PLAN, plan::generate(schema.pool())?),
+        (TESTBED, testbed(root)?),
+    ] {
         let target = root.join(directory);
         if check {
             let difference = Difference::between(&target, &files)?;
@@ -67,8 +75,7 @@ fn run() -> Result<()> {
     Ok(())
 }
 
-fn types(root: &Path) -> Result<Files> {
-    let schema = Schema::compile(&sources::load(root)?)?;
+fn types(schema: &Schema) -> Result<Files> {
     let gates = families::gates(&Packages::of(&schema.files()))?;
     let mut files = rust::generate(&schema.files(), &gates, OWN_ANY)?;
     files.insert("descriptors.bin".to_owned(), schema.encode());

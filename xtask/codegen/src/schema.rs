@@ -41,6 +41,11 @@ impl Schema {
         self.pool.file_descriptor_protos().collect()
     }
 
+    /// The files with the values of extension options.
+    pub(crate) fn pool(&self) -> &DescriptorPool {
+        &self.pool
+    }
+
     /// The encoded `google.protobuf.FileDescriptorSet`, validation rules and other extension options included.
     pub(crate) fn encode(&self) -> Vec<u8> {
         self.pool.encode_to_vec()

@@ -4,4 +4,5 @@ mod again;
 mod declared;
 mod kinds;
 mod references;
+mod schema;
 mod world;

@@ -1,0 +1,276 @@
+//! Encoded messages, read without copying; and put in order, where parts of one field lie apart.
+
+use std::borrow::Cow;
+
+use super::plan::{Field, Members, Message, Wire};
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Bytes(&'a [u8]),
+    Fixed32(u32),
+}
+
+/// Bytes that are not a protobuf message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed(pub(super) &'static str);
+
+/// The fields of a message with their numbers. After an error it ends.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a>(&'a [u8]);
+
+pub(super) fn fields(message: &[u8]) -> Fields<'_> {
+    Fields(message)
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<(u32, Value<'a>), Malformed>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let field = self.field();
+        if field.is_err() {
+            self.0 = &[];
+        }
+        Some(field)
+    }
+}
+
+impl<'a> Fields<'a> {
+    #[inline]
+    fn field(&mut self) -> Result<(u32, Value<'a>), Malformed> {
+        let key = self.varint()?;
+        let number = u32::try_from(key >> 3).unwrap_or_default();
+        if number == 0 || number >= 1 << 29 {
+            return Err(Malformed("it has a field of an impossible number"));
+        }
+        Ok((number, self.value(key & 7)?))
+    }
+
+    #[inline]
+    fn value(&mut self, wire: u64) -> Result<Value<'a>, Malformed> {
+        match wire {
+            0 => self.varint().map(Value::Varint),
+            1 => self.array().map(u64::from_le_bytes).map(Value::Fixed64),
+            2 => {
+                let len = usize::try_from(self.varint()?).map_err(|_| TOO_SHORT)?;
+                self.take(len).map(Value::Bytes)
+            }
+            5 => self.array().map(u32::from_le_bytes).map(Value::Fixed32),
+            3 | 4 => Err(Malformed("it has a group, which no xDS message has")),
+            _ => Err(Malformed("it has a field of an unknown wire type")),
+        }
+    }
+
+    #[inline]
+    fn varint(&mut self) -> Result<u64, Malformed> {
+        if let [byte @ ..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Ok(u64::from(*byte));
+        }
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = self.0.split_first().ok_or(TOO_SHORT)?;
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if *byte < 0x80 && (shift < 63 || *byte < 2) {
+                return Ok(value);
+            }
+        }
+        Err(Malformed("it has a number of more than 64 bits"))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(TOO_SHORT)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self.0.split_at_checked(len).ok_or(TOO_SHORT)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+}
+
+const TOO_SHORT: Malformed = Malformed("it ends too early");
+
+/// The numbers that lie one behind the other in one value.
+pub(super) fn packed(
+    values: &[u8],
+    wire: Wire,
+) -> impl Iterator<Item = Result<Value<'_>, Malformed>> {
+    let mut rest = Fields(values);
+    std::iter::from_fn(move || {
+        if rest.0.is_empty() {
+            return None;
+        }
+        let value = rest.value(match wire {
+            Wire::Varint => 0,
+            Wire::Fixed64 => 1,
+            Wire::Bytes => 2,
+            Wire::Fixed32 => 5,
+        });
+        if value.is_err() {
+            rest.0 = &[];
+        }
+        Some(value)
+    })
+}
+
+impl<'a> Value<'a> {
+    fn wire(&self) -> Wire {
+        match self {
+            Self::Varint(_) => Wire::Varint,
+            Self::Fixed64(_) => Wire::Fixed64,
+            Self::Bytes(_) => Wire::Bytes,
+            Self::Fixed32(_) => Wire::Fixed32,
+        }
+    }
+
+    /// Whether a reader takes it for this field. What it does not take it passes over, as it does unknown fields.
+    #[inline]
+    pub(super) fn fits(&self, field: &Field) -> bool {
+        self.wire() == field.holds.wire() || self.is_packed(field)
+    }
+
+    /// Whether it is several numbers.
+    #[inline]
+    pub(super) fn is_packed(&self, field: &Field) -> bool {
+        field.is_repeated() && field.holds.wire() != Wire::Bytes && self.wire() == Wire::Bytes
+    }
+
+    pub(super) fn bytes(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
+/// The value that counts of a field that holds no message: the last.
+pub(super) fn last(
+    message: &[u8],
+    number: u32,
+    wire: Wire,
+) -> Result<Option<Value<'_>>, Malformed> {
+    let mut found = None;
+    for field in fields(message) {
+        let (at, value) = field?;
+        if at == number && value.wire() == wire {
+            found = Some(value);
+        }
+    }
+    Ok(found)
+}
+
+/// The bytes of a message in which no field is there twice that may be there once, no two members of a oneof are there,
+/// and the elements of a field lie together; and which fields of the plan are there.
+///
+/// Encoders write messages that way, which are given back as they are. Of others the same is made that a reader makes of
+/// them: later values win, messages are merged.
+pub(super) fn settled<'a>(
+    plan: &Message,
+    bytes: &'a [u8],
+) -> Result<(Cow<'a, [u8]>, Members), Malformed> {
+    let (mut seen, mut near, mut settled): (Members, _, _) = (0, 0, true);
+    for field in fields(bytes) {
+        let (number, value) = field?;
+        let Some(at) = plan.find(number, near) else {
+            continue;
+        };
+        let field = &plan.fields[at];
+        if value.fits(field) {
+            let goes_on = field.is_repeated() && at == near;
+            settled &= goes_on || seen & (1 << at) == 0;
+            seen |= 1 << at;
+            near = at;
+        }
+    }
+    let mut oneofs = plan.oneofs.iter();
+    settled &= oneofs.all(|oneof| (seen & oneof.members).count_ones() <= 1);
+    if settled {
+        return Ok((Cow::Borrowed(bytes), seen));
+    }
+    let merged = merged(plan, bytes)?;
+    let mut seen = 0;
+    for field in fields(&merged) {
+        let (number, _) = field?;
+        seen |= plan.find(number, 0).map_or(0, |at| 1 << at);
+    }
+    Ok((Cow::Owned(merged), seen))
+}
+
+/// What a reader makes of a message, without what the plan does not speak of.
+fn merged(plan: &Message, bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
+    let mut found: Vec<Vec<Value<'_>>> = vec![Vec::new(); plan.fields.len()];
+    for field in fields(bytes) {
+        let (number, value) = field?;
+        let Some(at) = plan.find(number, 0) else {
+            continue;
+        };
+        let field = &plan.fields[at];
+        if !value.fits(field) {
+            continue;
+        }
+        for oneof in plan.oneofs.iter().filter(|o| o.members & (1 << at) != 0) {
+            let members = (0..found.len()).filter(|other| oneof.members & (1 << other) != 0);
+            members
+                .filter(|other| *other != at)
+                .for_each(|other| found[other].clear());
+        }
+        if !field.is_repeated() && !field.holds.is_message() {
+            found[at].clear();
+        }
+        found[at].push(value);
+    }
+    let mut out = Vec::with_capacity(bytes.len());
+    for (field, values) in plan.fields.iter().zip(&found) {
+        match &values[..] {
+            [Value::Bytes(_), _, ..] if !field.is_repeated() => {
+                let parts: Vec<_> = values.iter().filter_map(Value::bytes).collect();
+                put(&mut out, field.number, Value::Bytes(&parts.concat()));
+            }
+            values => values
+                .iter()
+                .for_each(|value| put(&mut out, field.number, *value)),
+        }
+    }
+    Ok(out)
+}
+
+fn put(out: &mut Vec<u8>, number: u32, value: Value<'_>) {
+    let key = |wire: u32| u64::from(number << 3 | wire);
+    match value {
+        Value::Varint(value) => {
+            put_varint(out, key(0));
+            put_varint(out, value);
+        }
+        Value::Fixed64(value) => {
+            put_varint(out, key(1));
+            out.extend(value.to_le_bytes());
+        }
+        Value::Bytes(bytes) => {
+            put_varint(out, key(2));
+            put_varint(out, bytes.len() as u64);
+            out.extend(bytes);
+        }
+        Value::Fixed32(value) => {
+            put_varint(out, key(5));
+            out.extend(value.to_le_bytes());
+        }
+    }
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
