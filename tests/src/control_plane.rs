@@ -2,9 +2,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan::cache::{SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
+use portolan::cache::{MuxCache, SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
 use portolan::core::node_hash::NodeCluster;
-use portolan::core::{Snapshot, SnapshotBuilder, TypeUrl};
+use portolan::core::{Snapshot, SnapshotBuilder, Source, TypeUrl};
 use portolan::resources::EnvoyReferences;
 use portolan::server::{SafeTimes, SessionConfig, Transitions, XdsServer};
 use tokio::net::TcpListener;
@@ -24,9 +24,17 @@ pub struct TestControlPlane {
     group: String,
     session: SessionConfig,
     writer: SnapshotCacheWriter<String>,
+    beside: Option<Beside>,
     recorder: Arc<Recorder>,
     address: SocketAddr,
     running: Option<Running>,
+}
+
+/// A source that has more of a type.
+#[derive(Debug)]
+struct Beside {
+    type_url: TypeUrl,
+    source: Arc<dyn Source>,
 }
 
 #[derive(Debug)]
@@ -43,11 +51,19 @@ impl TestControlPlane {
     /// # Errors
     /// There is no free port.
     pub async fn start(group: &str) -> Result<Self, TestError> {
-        let times = SafeTimes::default().with_grace(GRACE).with_drain(DRAIN);
-        let session = SessionConfig::default()
-            .with_references(Arc::new(EnvoyReferences::default()))
-            .with_transitions(Transitions::Safe(times));
-        Self::start_with(group, session).await
+        Self::start_with(group, session()).await
+    }
+
+    /// As [`start`](Self::start), with another source that has more of a type than what is published.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_beside(
+        group: &str,
+        type_url: TypeUrl,
+        source: Arc<dyn Source>,
+    ) -> Result<Self, TestError> {
+        Self::start_of(group, session(), Some(Beside { type_url, source })).await
     }
 
     /// As [`start`](Self::start), with sessions of choice.
@@ -55,15 +71,25 @@ impl TestControlPlane {
     /// # Errors
     /// As [`start`](Self::start).
     pub async fn start_with(group: &str, session: SessionConfig) -> Result<Self, TestError> {
+        Self::start_of(group, session, None).await
+    }
+
+    async fn start_of(
+        group: &str,
+        session: SessionConfig,
+        beside: Option<Beside>,
+    ) -> Result<Self, TestError> {
         let (writer, reader) = SnapshotCache::new(NodeCluster::default()).split();
         let recorder = Arc::new(Recorder::default());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let running = Some(serve(listener, reader, session.clone(), &recorder));
+        let source = put_together(reader, beside.as_ref());
+        let running = Some(serve(listener, source, session.clone(), &recorder));
         Ok(Self {
             group: group.to_owned(),
             session,
             writer,
+            beside,
             recorder,
             address,
             running,
@@ -167,7 +193,8 @@ impl TestControlPlane {
         self.writer = writer;
         let listener = TcpListener::bind(self.address).await?;
         let session = self.session.clone();
-        self.running = Some(serve(listener, reader, session, &self.recorder));
+        let source = put_together(reader, self.beside.as_ref());
+        self.running = Some(serve(listener, source, session, &self.recorder));
         Ok(())
     }
 }
@@ -180,13 +207,36 @@ impl Drop for TestControlPlane {
     }
 }
 
+fn session() -> SessionConfig {
+    let times = SafeTimes::default().with_grace(GRACE).with_drain(DRAIN);
+    SessionConfig::default()
+        .with_references(Arc::new(EnvoyReferences::default()))
+        .with_transitions(Transitions::Safe(times))
+}
+
+/// What is published, and what another source has beside it.
+fn put_together(
+    published: SnapshotCacheReader<NodeCluster>,
+    beside: Option<&Beside>,
+) -> Arc<dyn Source> {
+    let Some(Beside { type_url, source }) = beside else {
+        return Arc::new(published);
+    };
+    let mut mux = MuxCache::builder();
+    let published = mux.part("published", Arc::new(published));
+    let beside = mux.part("beside", Arc::clone(source));
+    mux.otherwise([published])
+        .route(type_url.clone(), [published, beside]);
+    Arc::new(mux.build())
+}
+
 fn serve(
     listener: TcpListener,
-    reader: SnapshotCacheReader<NodeCluster>,
+    source: Arc<dyn Source>,
     session: SessionConfig,
     recorder: &Arc<Recorder>,
 ) -> Running {
-    let xds = XdsServer::builder(Arc::new(reader))
+    let xds = XdsServer::builder(source)
         .with_session(session)
         .with_callbacks(Arc::<Recorder>::clone(recorder))
         .build();

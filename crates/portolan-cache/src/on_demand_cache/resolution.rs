@@ -61,7 +61,8 @@ impl Resolution {
     }
 
     /// It does not exist. Clients are told as the type has it: as of a name that was removed, or by a resource without a
-    /// body.
+    /// body. Of a cluster Envoy asks once: the request that it asked for fails, and later ones wait until its own time is
+    /// up, or the cluster is there.
     pub fn absent() -> Self {
         Self::of(Found::Absent)
     }

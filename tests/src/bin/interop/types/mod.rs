@@ -2,6 +2,7 @@
 
 mod extension;
 mod on_demand_cluster;
+mod resolved;
 mod runtime;
 mod scoped_route;
 mod secret;
@@ -10,9 +11,10 @@ mod virtual_host;
 
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan::core::SnapshotBuilder;
+use portolan::core::{SnapshotBuilder, Source, TypeUrl};
 use portolan_tests::{
     Backend, Bootstrap, Envoy, Recorded, TestControlPlane, TestError, eventually,
 };
@@ -20,7 +22,7 @@ use portolan_tests::{
 pub(crate) type Check =
     for<'a> fn(&'a mut Stage) -> Pin<Box<dyn Future<Output = Result<(), TestError>> + Send + 'a>>;
 
-pub(crate) const ALL: [(&str, Bootstrap, Check); 18] = [
+pub(crate) const ALL: [(&str, Bootstrap, Check); 22] = [
     ("SDS over ADS sotw", Bootstrap::SOTW, |s| {
         Box::pin(secret::check(s))
     }),
@@ -84,6 +86,22 @@ pub(crate) const ALL: [(&str, Bootstrap, Check); 18] = [
         "ODCDS over per type delta",
         Bootstrap::DELTA.per_type(),
         |s| Box::pin(on_demand_cluster::check(s)),
+    ),
+    ("VHDS resolved over ADS delta", Bootstrap::DELTA, |s| {
+        Box::pin(virtual_host::check_resolved(s))
+    }),
+    (
+        "VHDS resolved over ADS delta, unified mux",
+        Bootstrap::DELTA.unified_mux(),
+        |s| Box::pin(virtual_host::check_resolved(s)),
+    ),
+    ("ODCDS resolved over ADS delta", Bootstrap::DELTA, |s| {
+        Box::pin(on_demand_cluster::check_resolved(s))
+    }),
+    (
+        "ODCDS resolved over ADS delta, unified mux",
+        Bootstrap::DELTA.unified_mux(),
+        |s| Box::pin(on_demand_cluster::check_resolved(s)),
     ),
 ];
 
@@ -149,6 +167,16 @@ impl Stage {
             plane: TestControlPlane::start(GROUP).await?,
             backend: Backend::start("backend").await?,
         })
+    }
+
+    /// Starts the control plane anew, with a source that has more of a type than what is published.
+    async fn serve_beside(
+        &mut self,
+        type_url: TypeUrl,
+        source: Arc<dyn Source>,
+    ) -> Result<(), TestError> {
+        self.plane = TestControlPlane::start_beside(GROUP, type_url, source).await?;
+        Ok(())
     }
 
     /// Starts the Envoy.

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use portolan::core::SnapshotBuilder;
+use portolan::core::well_known::CLUSTER;
+use portolan::core::{ResourceBuilder, SnapshotBuilder, TypeUrl};
 use portolan::resources::{AddTyped, TypedResource, build};
 use portolan::types::envoy::config::core::v3::ConfigSource;
 use portolan::types::envoy::config::route::v3::route::Action;
@@ -13,6 +14,7 @@ use portolan::types::envoy::extensions::filters::network::http_connection_manage
 use portolan::types::prost_types;
 use portolan_tests::{Envoy, TestError, get_with};
 
+use super::resolved::{self, OnDemand};
 use super::{Stage, back, promptly, soon};
 use crate::listener;
 
@@ -65,6 +67,34 @@ pub(super) async fn check(stage: &mut Stage) -> Result<(), TestError> {
     gets_at_once(&envoy, "c", 200).await?;
     gets_at_once(&envoy, "never", 503).await?;
     stage.accepted().await
+}
+
+/// Clusters that nobody has published.
+pub(super) async fn check_resolved(stage: &mut Stage) -> Result<(), TestError> {
+    let fill = filler(stage);
+    let clusters = Clusters(stage.backend.address());
+    resolved::check(stage, clusters, |out| fill(out, 5, &[])).await
+}
+
+/// Where their endpoint is.
+#[derive(Clone)]
+struct Clusters(SocketAddr);
+
+impl OnDemand for Clusters {
+    const TYPE: TypeUrl = CLUSTER;
+    const MISSING: u16 = 503;
+
+    fn resource(&self, name: &str) -> ResourceBuilder {
+        build::static_cluster(name, [self.0]).to_resource()
+    }
+
+    async fn gets(envoy: &Envoy, name: &str, status: u16) -> Result<(), TestError> {
+        gets(envoy, name, status).await
+    }
+
+    async fn is_gone(envoy: &Envoy, name: &str) -> Result<(), TestError> {
+        expect_held(envoy, name, false).await
+    }
 }
 
 /// Publishes clusters that must be asked for, with a timeout in seconds.

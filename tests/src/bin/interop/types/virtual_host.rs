@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use portolan::core::{Resource, ResourceBuilder, SnapshotBuilder, well_known::VIRTUAL_HOST};
+use portolan::core::well_known::VIRTUAL_HOST;
+use portolan::core::{Resource, ResourceBuilder, SnapshotBuilder, TypeUrl};
 use portolan::resources::{AddTyped, build};
 use portolan::types::envoy::config::core::v3::ConfigSource;
 use portolan::types::envoy::config::listener::v3::Listener;
@@ -14,6 +15,7 @@ use portolan::types::envoy::extensions::filters::network::http_connection_manage
 use portolan::types::prost::Message;
 use portolan_tests::{Envoy, TestError, get_with};
 
+use super::resolved::{self, OnDemand};
 use super::{Stage, back, promptly, soon, stays_refreshed};
 use crate::listener;
 
@@ -102,6 +104,32 @@ pub(super) async fn check_aliases(stage: &mut Stage) -> Result<(), TestError> {
     soon("a host that is gone", || gets(&envoy, "b", 404)).await?;
     gets_at_once(&envoy, "a", 404).await?;
     stage.accepted().await
+}
+
+/// Hosts that nobody has published.
+pub(super) async fn check_resolved(stage: &mut Stage) -> Result<(), TestError> {
+    let fill = filler(stage);
+    resolved::check(stage, Hosts, |out| fill(out, &[])).await
+}
+
+#[derive(Clone)]
+struct Hosts;
+
+impl OnDemand for Hosts {
+    const TYPE: TypeUrl = VIRTUAL_HOST;
+    const MISSING: u16 = 404;
+
+    fn resource(&self, name: &str) -> ResourceBuilder {
+        host(name, FOUND)
+    }
+
+    async fn gets(envoy: &Envoy, name: &str, status: u16) -> Result<(), TestError> {
+        gets(envoy, name, status).await
+    }
+
+    async fn is_gone(envoy: &Envoy, name: &str) -> Result<(), TestError> {
+        gets(envoy, name, Self::MISSING).await
+    }
 }
 
 /// Of a virtual host a resource without a body says that there is none, so that it cannot be a heartbeat.
