@@ -51,7 +51,7 @@ impl Mix {
             (kind, count, Some(period))
         };
         let mut clients = vec![
-            paced(Kind::Kept, 16, self.rate),
+            paced(Kind::Kept, 48, self.rate),
             paced(Kind::New, 4, self.new_rate),
         ];
         if self.slow {
