@@ -19,6 +19,7 @@ mod program;
 mod sizes;
 mod test;
 mod traffic;
+mod validate_diff;
 mod words;
 mod workspace;
 
@@ -49,6 +50,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["api", "--bless"] => api::bless(&workspace),
         ["codegen", "--check"] => ci::run_one(&workspace, "codegen"),
         ["traffic", "--all", rest @ ..] => traffic::table(&workspace, rest),
+        ["validate-diff", rest @ ..] => validate_diff::run(&workspace, rest),
         [gate] if ci::is_gate(gate) => ci::run_one(&workspace, gate),
         _ => bail!("unknown command\n\n{}", usage()),
     }
@@ -66,6 +68,10 @@ fn usage() -> String {
         (
             "traffic --all",
             "what an Envoy loses in every scenario, beside go-control-plane where there is Go",
+        ),
+        (
+            "validate-diff [n]",
+            "validate 40,000 random messages, or n, beside the reference implementation",
         ),
     ];
     let gates = ci::GATES

@@ -8,6 +8,7 @@ mod input;
 mod names;
 mod references;
 mod resources;
+mod schema;
 mod seeds;
 mod session;
 mod wire;
@@ -15,6 +16,7 @@ mod wire;
 pub use names::names;
 pub use references::references;
 pub use resources::resources;
+pub use schema::schema;
 pub use session::session;
 pub use wire::{delta_request, node, sotw_request, stream};
 
@@ -31,7 +33,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target {
         name: "sotw_request",
         run: sotw_request,
@@ -65,6 +67,11 @@ pub const TARGETS: [Target; 8] = [
     Target {
         name: "references",
         run: references,
+        seeds: seeds::references,
+    },
+    Target {
+        name: "schema",
+        run: schema,
         seeds: seeds::references,
     },
     Target {

@@ -164,14 +164,20 @@ impl Plan {
     }
 
     fn single(&mut self, field: &FieldDescriptor, rules: &mut Rules) -> Result<Option<Line>> {
-        let mut is_required = false;
-        for family in ["message", "duration", "any"] {
-            is_required |= rules.take_bool(&format!("{family}.required"));
-        }
+        let kind = field.kind();
+        let is_any = matches!(&kind, Kind::Message(held) if held.full_name() == ANY);
+        let is_required_any = rules.take_bool("any.required");
+        let is_required_message = rules.take_bool("message.required");
+        let is_required =
+            rules.take_bool("duration.required") || is_required_message || is_required_any;
         let oneof = field.containing_oneof();
         // What a oneof has not been set to need not be there.
         let is_required = is_required && oneof.is_none();
-        let holds = self.holds(&field.kind(), rules)?;
+        let holds = match is_required_any && !is_any {
+            // Clients do not look into a message that is annotated as if it were an `Any`.
+            true => "H::Opaque(W::Bytes)".to_owned(),
+            false => self.holds(&kind, rules)?,
+        };
         let is_opaque = holds.starts_with(OPAQUE);
         let times = match (is_required, field.supports_presence()) {
             (true, _) => "T::Required",
@@ -229,7 +235,7 @@ impl Plan {
             && name.ends_with("Value")
             && message.fields().len() == 1;
         match name {
-            "google.protobuf.Any" => return Ok("H::Any".to_owned()),
+            ANY => return Ok("H::Any".to_owned()),
             "google.protobuf.Duration" if !rules.is_empty() => {
                 return Ok(format!("H::Duration(&{})", self.values.duration(rules)?));
             }
@@ -249,6 +255,8 @@ impl Plan {
         Ok(format!("H::Message(&{})", ident(message)))
     }
 }
+
+const ANY: &str = "google.protobuf.Any";
 
 /// How what nothing is asked of begins.
 const OPAQUE: &str = "H::Opaque";

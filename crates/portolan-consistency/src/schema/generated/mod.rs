@@ -3550,7 +3550,7 @@ static envoy_config_core_v3_Extension: Message = Message {
 static envoy_config_core_v3_ExtensionConfigSource: Message = Message {
     name: "envoy.config.core.v3.ExtensionConfigSource",
     fields: &[
-        field(1, "config_source", T::Required, H::Message(&envoy_config_core_v3_ConfigSource)),
+        field(1, "config_source", T::Required, H::Opaque(W::Bytes)),
         field(2, "default_config", T::Optional, H::Any),
         field(4, "type_urls", T::Many(&ITEMS_1), H::Text(&Text::FREE)),
     ],
