@@ -1,17 +1,21 @@
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use portolan_core::{Publication, ResourceSet, ResourceType, Selection, Version};
+use portolan_core::{Interest, Name, Publication, ResourceSet, ResourceType, Selection, Version};
 
 use crate::session::resolve;
 use crate::subscription::Subscription;
-use crate::{Nonce, ProtocolError, Reason, Response, Scope, SessionConfig, SotwRequest, Variant};
+use crate::{
+    ClientFeatures, Nonce, ProtocolError, Reason, Response, Scope, SessionConfig, SotwRequest,
+    TtlPolicy, Variant,
+};
 
 /// A request that is answered once and not subscribed: the unary form of the protocol (C-049).
 ///
 /// What a stream would remember of its client stands in the request alone: its names, and the version that the client
 /// has. An answer always holds everything that is named and exists (C-411), and its version is made from just that, so
 /// that a client which names more is not taken for one that has it (C-408). A label of the caller's is not shown.
-/// Nonce and error mean nothing (C-409, C-410).
+/// Nonce and error mean nothing (C-409, C-410). Times to live are told as on a stream, and each answer refreshes them.
 ///
 /// ```
 /// use portolan_core::{Publication, Resource, ResourceTypes, Snapshot, well_known::CLUSTER};
@@ -36,7 +40,10 @@ use crate::{Nonce, ProtocolError, Reason, Response, Scope, SessionConfig, SotwRe
 pub struct Fetch {
     resource_type: ResourceType,
     subscription: Subscription,
+    wanted: Vec<Name>,
     version: String,
+    ttl: TtlPolicy,
+    features: ClientFeatures,
 }
 
 impl Fetch {
@@ -53,7 +60,7 @@ impl Fetch {
         check(request, &resource_type, config)?;
         let legacy_wildcard = config.has_legacy_wildcard(&resource_type);
         let mut subscription = Subscription::default();
-        subscription
+        let change = subscription
             .apply_sotw(&request.names, legacy_wildcard)
             .map_err(|_| ProtocolError::InvalidText {
                 type_url: resource_type.url().clone(),
@@ -62,8 +69,32 @@ impl Fetch {
         Ok(Self {
             resource_type,
             subscription,
+            wanted: change.added,
             version: request.version.clone(),
+            ttl: config.ttl(),
+            features: ClientFeatures::default(),
         })
+    }
+
+    /// What the client can do. Default: nothing that not every client can.
+    #[must_use]
+    pub fn with_features(mut self, features: ClientFeatures) -> Self {
+        self.features = features;
+        self
+    }
+
+    /// What is wanted, for the view to be told before it is loaded.
+    #[must_use]
+    pub fn interest(&self) -> Interest<'_> {
+        let wildcard = self.subscription.is_wildcard();
+        Interest::new(self.resource_type.url(), &self.wanted, &[], wildcard)
+    }
+
+    /// Whether it is not known yet of a name that is wanted what it is, so that an answer would leave it out (C-235).
+    #[must_use]
+    pub fn waits(&self, publication: &Publication) -> bool {
+        let set = publication.snapshot().set(self.resource_type.url());
+        set.is_some_and(|set| self.wanted.iter().any(|name| set.is_pending(name)))
     }
 
     /// The answer from a publication; `None` where its snapshot does not speak for the type.
@@ -83,8 +114,8 @@ impl Fetch {
             bodyless: Default::default(),
             removed: Default::default(),
             generation: publication.generation(),
-            heartbeats: alloc::vec::Vec::new(),
-            timed: false,
+            heartbeats: Vec::new(),
+            timed: self.features.is_told_ttls(self.ttl, Variant::Sotw),
             reason: Reason::Owed,
         })
     }
@@ -132,8 +163,6 @@ fn version_of(selection: &Selection, set: &ResourceSet) -> Version {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use bytes::Bytes;
     use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER};
     use portolan_core::{Resource, ResourceFailure, ResourceTypes, Snapshot, TypeUrl};
@@ -244,6 +273,20 @@ mod tests {
         assert!(!fetch(&ENDPOINT, &["a", "b"], before.version.as_str()).has(&after));
         let of_one = |publication| ask(&["a"], publication).unwrap().version;
         assert_eq!(of_one(&healthy), of_one(&failing));
+    }
+
+    #[test]
+    fn c235_it_is_known_of_an_answer_that_it_comes_too_early() {
+        let mut early = publication(&[(&ENDPOINT, "a", b"1")]).snapshot().edit();
+        early.pending(ENDPOINT, "b").unwrap();
+        let early = Publication::first(early.build());
+        let both = fetch(&ENDPOINT, &["a", "b"], "");
+        assert!(both.waits(&early));
+        assert_eq!(names(&both.answer(&early).unwrap()), ["a"]);
+        assert_eq!(both.interest().added, ["a".into(), "b".into()]);
+        assert!(!both.interest().wildcard);
+        let everything = fetch(&ENDPOINT, &["*"], "");
+        assert!(!everything.waits(&early) && everything.interest().wildcard);
     }
 
     #[test]

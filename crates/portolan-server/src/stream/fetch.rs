@@ -20,7 +20,11 @@ pub(super) async fn fetch(stream: &mut OpenStream, opened: Opened) -> CloseReaso
 
 async fn answer(stream: &mut OpenStream, opened: Opened) -> Result<(), CloseReason> {
     let Opened {
-        call, view, first, ..
+        call,
+        mut view,
+        node,
+        first,
+        ..
     } = opened;
     let info = RequestInfo::of(&call.scope, &first);
     stream.observe(|callbacks, stream| callbacks.request(stream, &info));
@@ -28,7 +32,10 @@ async fn answer(stream: &mut OpenStream, opened: Opened) -> Result<(), CloseReas
         // The reader reads requests of the method's variant.
         return Err(CloseReason::Panicked);
     };
-    let fetch = Fetch::new(request, &call.scope, &stream.server.session)?;
+    let features = stream.server.config.features.node(&node);
+    let fetch = Fetch::new(request, &call.scope, &stream.server.session)?.with_features(features);
+    // Before the view is looked at, so that it wakes the call, and names are resolved.
+    view.interest(&fetch.interest());
     let response = newest(stream, view, &fetch).await?;
     let framed = frame(&response, &stream.server.config.control_plane)?;
     let info = ResponseInfo {
@@ -40,9 +47,9 @@ async fn answer(stream: &mut OpenStream, opened: Opened) -> Result<(), CloseReas
     Ok(())
 }
 
-/// The newest answer. Where there is none yet, or the client has it already, a change is waited for, but not long: the
-/// client set itself a deadline (C-406, C-407). Then it is sent what it has once more; there is no other way to say
-/// that nothing changed.
+/// The newest answer. Where there is none yet, or it would leave out what is being resolved, or the client has it already,
+/// a change is waited for, but not long: the client set itself a deadline (C-406, C-407). Then it is sent what there is,
+/// and be it what it has; there is no other way to say that nothing changed.
 async fn newest(
     stream: &mut OpenStream,
     mut view: Box<dyn View>,
@@ -52,14 +59,16 @@ async fn newest(
     loop {
         // Lowered before the view is looked at, so that a change in between is seen.
         stream.signal.take(Flag::Changed);
-        let answer = view.load().and_then(|published| fetch.answer(&published));
+        let published = view.load();
+        let waits = published.as_ref().is_some_and(|p| fetch.waits(p));
+        let answer = published.and_then(|published| fetch.answer(&published));
         let due = deadline.is_some_and(|deadline| deadline <= Instant::now());
         if let Some(held) = answer.as_ref().filter(|answer| fetch.has(answer)) {
             // To come back with a version is all that a client does to accept it.
             view.settled(Settlement::new(held.generation, false));
         }
         match answer {
-            Some(answer) if due || !fetch.has(&answer) => return Ok(answer),
+            Some(answer) if due || !(waits || fetch.has(&answer)) => return Ok(answer),
             None if due => return Err(CloseReason::NothingPublished),
             _ => {}
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::{Refusal, well_known};
+use portolan_core::{Refusal, Snapshot, well_known};
 use portolan_server::{XdsServer, XdsServerBuilder};
 use portolan_types::envoy::service::discovery::v3::{DiscoveryRequest, DiscoveryResponse};
 use tokio::time::Instant;
@@ -93,10 +93,9 @@ async fn c049_c405_what_is_published_is_answered_at_once() {
         "n closed Fetched",
     ];
     assert_eq!(journal.lines(), expected);
-    assert!(
-        source.state().told.is_empty(),
-        "nothing is delivered that could be acknowledged"
-    );
+    let told = &source.state().told;
+    let interest = "interest [] wildcard=true";
+    assert_eq!(*told, [interest], "nothing could be acknowledged");
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,6 +120,30 @@ async fn c411_c408_an_answer_holds_all_that_is_named_and_exists() {
     let more = fetch(&xds, ENDPOINTS, &endpoints(&["a", "b"], &one.version_info)).await;
     assert_eq!(bodies(&more), [b"1", b"2"]);
     assert_eq!(begin.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c235_a_name_that_is_being_resolved_is_waited_for() {
+    let source = TestSource::default();
+    source.publish_snapshot(nothing_known());
+    let xds = server(&source);
+    let request = endpoints(&["a"], "");
+    let mut waiting = call(&xds, ENDPOINTS, &request).await;
+    waiting.pass(HOLD / 2).await;
+    source.publish_of(&well_known::ENDPOINT, &[("a", b"1")]);
+    assert_eq!(bodies(&waiting.response().await), [b"1"]);
+    assert_eq!(source.state().told, ["interest [\"a\"] wildcard=false"]);
+
+    source.publish_snapshot(nothing_known());
+    let begin = Instant::now();
+    assert!(fetch(&xds, ENDPOINTS, &request).await.resources.is_empty());
+    assert_eq!(begin.elapsed(), HOLD, "but not for ever");
+}
+
+fn nothing_known() -> Snapshot {
+    let mut snapshot = Snapshot::builder();
+    snapshot.pending(well_known::ENDPOINT, "a").unwrap();
+    snapshot.build()
 }
 
 #[tokio::test(start_paused = true)]

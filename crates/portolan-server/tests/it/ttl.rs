@@ -48,6 +48,26 @@ async fn is_told(xds: &XdsServer, request: &DiscoveryRequest) -> bool {
     response.resources[0].type_url == WRAPPER
 }
 
+/// A `Fetch` is told of times to live where a stream is, and each answer refreshes them.
+#[tokio::test(start_paused = true)]
+async fn c285_c287_a_fetch_is_told_as_a_stream_is() {
+    const FETCH: &str = "/envoy.service.cluster.v3.ClusterDiscoveryService/FetchClusters";
+    let xds = XdsServer::builder(Arc::new(source())).build();
+    for (announces, expected) in [(true, true), (false, false)] {
+        let mut client = Client::open(&xds, FETCH).await;
+        client.send(&request("n", announces));
+        client.half_close();
+        let response = client.response().await;
+        let resource = &response.resources[0];
+        assert_eq!(resource.type_url == WRAPPER, expected);
+        if announces {
+            let wrapper = Wrapper::decode(&*resource.value).unwrap();
+            assert_eq!(wrapper.version, response.version_info);
+            assert!(wrapper.ttl.is_some() && wrapper.resource.is_some());
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn c307_the_embedder_says_of_a_node_what_it_can_do() {
     let all = ClientFeatures::default().with_ttl(true).with_wrapper(true);
