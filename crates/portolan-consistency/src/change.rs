@@ -18,20 +18,16 @@ impl Change {
 
     /// The names by which another resource may be found now than before, or none: its own, if it came or went, and
     /// aliases that it was given or lost.
-    pub(crate) fn names_that_moved(&self) -> BTreeSet<&Name> {
+    pub(crate) fn names_that_moved(&self) -> BTreeSet<Name> {
         let names = |side: &'_ Option<Resource>| -> BTreeSet<Name> {
             let aliases = side
                 .iter()
                 .flat_map(|resource| resource.aliases().iter().cloned());
-            let own = side.iter().map(|resource| resource.name().clone());
+            let own = side.iter().map(|resource| resource.name().to_stem());
             aliases.chain(own).collect()
         };
         let (old, new) = (names(&self.old), names(&self.new));
-        let all = self
-            .sides()
-            .flat_map(|side| side.aliases().iter().chain([side.name()]));
-        all.filter(|name| old.contains(*name) != new.contains(*name))
-            .collect()
+        old.symmetric_difference(&new).cloned().collect()
     }
 }
 

@@ -80,12 +80,14 @@ impl Checker {
         for reference in facts {
             self.judge_reference(resource.type_url(), resource.name(), reference, next);
         }
-        if let Some(inner) = inner_name(resource).filter(|inner| is_other(inner, resource.name())) {
+        // Other resources refer to a name whatever its constraints.
+        let stem = &resource.name().to_stem();
+        if let Some(inner) = inner_name(resource).filter(|inner| is_other(inner, stem)) {
             let says = "the name in its body is another, and some clients see no other";
             let key = key(resource, FindingKind::InnerName, &inner);
             self.put(key, Severity::Error, "", says);
         }
-        let lacks_name = |r: &Reference| is_no_service_name(resource.name(), r);
+        let lacks_name = |r: &Reference| is_no_service_name(stem, r);
         if facts.iter().any(lacks_name) {
             let says = "clients look its endpoints up by a service_name, which it does not have";
             let key = key(resource, FindingKind::NoServiceName, "");
@@ -163,7 +165,7 @@ impl Checker {
         let references = Arc::clone(&self.checks.references);
         for change in changes {
             for name in change.names_that_moved() {
-                for referrer in next.referrers(&*references, &change.type_url, name) {
+                for referrer in next.referrers(&*references, &change.type_url, &name) {
                     let reference = referrer.reference();
                     self.judge_reference(referrer.type_url(), referrer.name(), reference, next);
                 }
@@ -175,7 +177,7 @@ impl Checker {
     fn judge_uses(&mut self, changes: &[Change], next: &Snapshot) {
         let mut concerned = BTreeSet::new();
         for change in changes {
-            concerned.insert((change.type_url.clone(), change.name.clone()));
+            concerned.insert((change.type_url.clone(), change.name.to_stem()));
             for side in change.sides() {
                 for reference in side.facts(&*self.checks.references).references() {
                     concerned.insert((reference.target().clone(), reference.name().clone()));
@@ -200,11 +202,10 @@ impl Checker {
             |by: &TypeUrl| next.set(by).is_some() && !self.checks.external_types.contains(by);
         let references = &*self.checks.references;
         let is_used = |name: &Name| next.referrers(references, type_url, name).next().is_some();
-        let mut names = resource.aliases().iter().chain([resource.name()]);
+        let stem = &resource.name().to_stem();
+        let mut names = resource.aliases().iter().chain([stem]);
         let key = key(resource, FindingKind::Unreferenced, "");
-        if !by.iter().all(is_known)
-            || self.checks.is_external(type_url, resource.name())
-            || names.any(is_used)
+        if !by.iter().all(is_known) || self.checks.is_external(type_url, stem) || names.any(is_used)
         {
             return self.store.remove(&key);
         }
@@ -215,13 +216,10 @@ impl Checker {
     fn judge_names(&mut self, changes: &[Change], next: &Snapshot) {
         for change in changes {
             let names = change.sides().flat_map(|side| side.aliases().iter());
-            for name in names.chain(change.names_that_moved()) {
+            for name in names.chain(&change.names_that_moved()) {
                 let url = &change.type_url;
                 let named = identified_by(next, url, name);
-                let owners = named
-                    .iter()
-                    .map(|resource| resource.name().clone())
-                    .collect();
+                let owners = stems(named.iter().map(|resource| resource.name()));
                 self.judge_shared((url, FindingKind::DuplicateName, name), "aliases", owners);
             }
         }
@@ -244,7 +242,7 @@ impl Checker {
         }
         for address in touched {
             let listeners = self.listeners.get(&address);
-            let owners: Vec<_> = listeners.into_iter().flatten().cloned().collect();
+            let owners = stems(listeners.into_iter().flatten());
             if owners.is_empty() {
                 self.listeners.remove(&address);
             }
@@ -418,6 +416,12 @@ fn is_no_service_name(name: &Name, reference: &Reference) -> bool {
 
 fn is_other(inner: &str, name: &Name) -> bool {
     Name::canonical(inner) != name.as_str()
+}
+
+/// Names without constraints, each once: what is there for different clients is there once for each.
+fn stems<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<Name> {
+    let stems: BTreeSet<_> = names.map(Name::to_stem).collect();
+    stems.into_iter().collect()
 }
 
 fn list(names: &[Name]) -> String {

@@ -39,6 +39,49 @@ pub enum ResourceError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// Constraints that cannot be published, or a name that holds a NUL and no constraints.
+    #[error("{name} of type {type_url} cannot be published: {reason}")]
+    InvalidConstraints {
+        /// Type of the resource.
+        type_url: TypeUrl,
+        /// Name of the resource.
+        name: Name,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Two alternatives of a resource that mention different keys: which of them a client is to have is not said (C-321).
+    #[error("resources {first} and {second} of type {type_url} have constraints on different keys")]
+    AlternativesDiffer {
+        /// Type of both.
+        type_url: TypeUrl,
+        /// One.
+        first: Name,
+        /// The other.
+        second: Name,
+    },
+    /// Two alternatives of a resource that one client is meant to have (C-321).
+    #[error(
+        "resources {first} and {second} of type {type_url} are both meant for clients with {parameters}"
+    )]
+    AlternativesOverlap {
+        /// Type of both.
+        type_url: TypeUrl,
+        /// One.
+        first: Name,
+        /// The other.
+        second: Name,
+        /// What such a client has.
+        parameters: String,
+    },
+    /// Alternatives of a resource that are too many to compare: more than 128, or with more than 4,096 ways to assign
+    /// values that they mention to their keys.
+    #[error("resource {name:?} of type {type_url} has too many alternatives to compare")]
+    TooManyAlternatives {
+        /// Type of all.
+        type_url: TypeUrl,
+        /// Name of all.
+        name: Name,
+    },
     /// An error with the code that means that there is none; clients reject it (C-358).
     #[error("code {code} is that of no error")]
     NoFailure {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`TypeUrl`], [`ResourceType`] | a type's URL; what the protocol needs to know of it. The set of types is open |
 //! | [`Resource`], [`ResourceSet`], [`Snapshot`] | one named, versioned, encoded resource; the resources of one type; all types that belong together. Immutable values that share what they have in common |
+//! | [`DynamicParameters`], [`Constraints`] | what clients say of themselves with a name; which of several resources of one name is meant for whom |
 //! | [`Publication`] | a snapshot as it was published, numbered |
 //! | [`Version`] | what identifies content on the wire |
 //! | [`Node`], [`Peer`] | what a client says of itself; what the transport knows of it |
@@ -17,6 +18,7 @@
 
 mod delivery;
 mod digest;
+mod dynamic_parameters;
 mod error;
 mod group;
 mod lookup;
@@ -40,6 +42,7 @@ mod wire;
 mod xdstp;
 
 pub use delivery::{Delivery, DeliveryOutcome, DeliverySink, Settlement, ViewId};
+pub use dynamic_parameters::{Constraints, DynamicParameters};
 pub use error::ResourceError;
 pub use group::{GroupObserver, Published, SnapshotWriter};
 pub use lookup::Lookup;
@@ -51,7 +54,9 @@ pub use overlay::{Overlay, OverlayEntry};
 pub use peer::Peer;
 pub use references::{Facts, NoReferences, ReadyWhen, Reference, References, Strength};
 pub use refusal::{Refusal, RefusalKind};
-pub use resource::{EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry};
+pub use resource::{
+    EntryForm, Identity, Resource, ResourceBuilder, bodyless_entry, encoded_resource_name,
+};
 pub use resource_failure::{FailureCode, ResourceFailure};
 pub use resource_set::{
     Diff, NewReference, ResourceSet, ResourceSetEdit, Selection, ValueId, coalesce, encoded_chunks,
@@ -61,6 +66,8 @@ pub use resource_type::{
 };
 pub use snapshot::{Coverage, Generation, Publication, Referrer, Snapshot, SnapshotBuilder};
 pub use source::{Announced, Interest, Source, View};
-pub use timed_entry::{heartbeat_entry, timed_entry, timed_entry_len};
+pub use timed_entry::{
+    heartbeat_entry, timed_entry, timed_entry_len, wrapped_entry, wrapped_entry_len,
+};
 pub use type_url::TypeUrl;
 pub use version::Version;

@@ -3,7 +3,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::xdstp;
+use crate::dynamic_parameters::{read_constraints, read_parameters};
+use crate::{Constraints, DynamicParameters, xdstp};
 
 /// The name of a resource, unique within its type. Cloning is cheap.
 ///
@@ -11,6 +12,9 @@ use crate::xdstp;
 /// `xdstp://authority/type/id?key=value`. Of these the components count, and a `Name` is made with their canonical text:
 /// context parameters sorted by key, of several with one key the last, and no byte percent-encoded that need not be. One
 /// that is malformed stays as it is, and names nothing.
+///
+/// The name of an [alternative](Constraints) has its constraints behind it, for they are part of what it is (C-324), and so
+/// has that of a subscription its parameters. Without them it is its [stem](Self::stem). No other name holds a NUL.
 ///
 /// ```
 /// use portolan_core::Name;
@@ -20,6 +24,9 @@ use crate::xdstp;
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<str>);
+
+/// What a name has between its stem and its constraints; twice, before parameters. Neither text begins with it.
+const SEPARATOR: char = '\0';
 
 impl Name {
     /// The name as text.
@@ -59,14 +66,85 @@ impl Name {
     /// ```
     #[must_use]
     pub fn glob(&self) -> Option<Self> {
-        let glob = xdstp::glob_of(self)?;
+        if !self.is_url() {
+            return None;
+        }
+        let glob = xdstp::glob_of(self.stem())?;
         Some(Self(Arc::from(glob)))
     }
 
     /// Whether this is a glob collection. A plain name that ends in `/*` is none (B70).
     #[must_use]
     pub fn is_glob(&self) -> bool {
-        xdstp::is_glob(self)
+        self.is_url() && xdstp::is_glob(self.stem())
+    }
+
+    /// The name of the alternative with these constraints, in place of what this one has.
+    ///
+    /// ```
+    /// use portolan_core::{Constraints, Name};
+    ///
+    /// let name = Name::from("a").with_constraints(&Constraints::value("env", "prod"));
+    /// assert_eq!(name.stem(), "a");
+    /// assert_eq!(name.to_string(), "a{env=prod}");
+    /// ```
+    #[must_use]
+    pub fn with_constraints(&self, constraints: &Constraints) -> Self {
+        Self(Arc::from(format!(
+            "{}{SEPARATOR}{constraints}",
+            self.stem()
+        )))
+    }
+
+    /// The name of a subscription with these parameters. Without any it is the stem (C-311).
+    #[must_use]
+    pub fn with_parameters(&self, parameters: &DynamicParameters) -> Self {
+        if parameters.is_empty() {
+            return self.to_stem();
+        }
+        let text = format!("{}{SEPARATOR}{SEPARATOR}{parameters}", self.stem());
+        Self(Arc::from(text))
+    }
+
+    /// The name without constraints or parameters.
+    #[must_use]
+    pub fn stem(&self) -> &str {
+        self.split().0
+    }
+
+    /// As [`stem`](Self::stem), as a name.
+    #[must_use]
+    pub fn to_stem(&self) -> Self {
+        match self.is_stem() {
+            true => self.clone(),
+            false => Self(Arc::from(self.stem())),
+        }
+    }
+
+    /// Whether it has neither constraints nor parameters.
+    #[must_use]
+    pub fn is_stem(&self) -> bool {
+        !self.0.contains(SEPARATOR)
+    }
+
+    /// The constraints; `None` of a name that has none.
+    #[must_use]
+    pub fn constraints(&self) -> Option<Constraints> {
+        read_constraints(self.split().1?)
+    }
+
+    /// The parameters; `None` of a name that has none.
+    #[must_use]
+    pub fn parameters(&self) -> Option<DynamicParameters> {
+        read_parameters(self.split().1?.strip_prefix(SEPARATOR)?)
+    }
+
+    /// The stem, and what is behind it.
+    fn split(&self) -> (&str, Option<&str>) {
+        match self.0.split_once(SEPARATOR) {
+            Some((stem, rest)) => (stem, Some(rest)),
+            None => (&self.0, None),
+        }
     }
 }
 
@@ -116,12 +194,18 @@ impl From<&Self> for Name {
 
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&*self.0, f)
+        match self.is_stem() {
+            true => fmt::Debug::fmt(&*self.0, f),
+            false => fmt::Debug::fmt(&self.to_string(), f),
+        }
     }
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self.split() {
+            (stem, Some(rest)) => write!(f, "{stem}{{{}}}", rest.trim_start_matches(SEPARATOR)),
+            (stem, None) => f.write_str(stem),
+        }
     }
 }

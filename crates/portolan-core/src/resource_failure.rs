@@ -3,15 +3,14 @@ use std::fmt;
 use bytes::{BufMut, BytesMut};
 
 use crate::resource::Entries;
-use crate::wire::{field_len, put_field, put_head};
-use crate::{Name, ResourceError};
+use crate::wire::{field_len, put_field};
+use crate::{Name, ResourceError, encoded_resource_name};
 
 mod field {
     /// `resource_errors` of the two responses.
     pub(super) const DELTA_ERRORS: u8 = 9;
     pub(super) const SOTW_ERRORS: u8 = 7;
     pub(super) const RESOURCE_NAME: u8 = 1;
-    pub(super) const RESOURCE_NAME_NAME: u8 = 1;
     pub(super) const ERROR_DETAIL: u8 = 2;
     /// Key of the code of `google.rpc.Status`.
     pub(super) const CODE: u8 = 1 << 3;
@@ -146,8 +145,11 @@ impl ResourceFailure {
             put_field(field::MESSAGE, self.message.as_bytes(), &mut status);
         }
         let mut error = BytesMut::new();
-        put_head(field::RESOURCE_NAME, field_len(name.len()), &mut error);
-        put_field(field::RESOURCE_NAME_NAME, name.as_bytes(), &mut error);
+        put_field(
+            field::RESOURCE_NAME,
+            &encoded_resource_name(name),
+            &mut error,
+        );
         put_field(field::ERROR_DETAIL, &status, &mut error);
         let mut entries = BytesMut::with_capacity(2 * field_len(error.len()));
         put_field(field::DELTA_ERRORS, &error, &mut entries);

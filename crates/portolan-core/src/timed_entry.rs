@@ -1,12 +1,13 @@
-//! Entries of responses to clients that are told of times to live. Few resources have one, so these entries are made
-//! for each response, and what all streams share stays without.
+//! Entries of responses to clients that are told of times to live, or in state of the world of constraints. Few resources
+//! have either, so these entries are made for each response, and what all streams share stays without.
 
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+use crate::resource::put_name;
 use crate::wire::{field_len, put_field, put_head, put_varint, varint_len};
-use crate::{EntryForm, Name, Resource, Version};
+use crate::{Constraints, EntryForm, Name, Resource, Version};
 
 /// The message around a resource of state of the world that has more than a body (C-287).
 const WRAPPER: &str = "type.googleapis.com/envoy.service.discovery.v3.Resource";
@@ -15,7 +16,6 @@ mod field {
     /// `resources` in both discovery responses.
     pub(super) const RESOURCES: u8 = 2;
     pub(super) const VERSION: u8 = 1;
-    pub(super) const NAME: u8 = 3;
     pub(super) const TTL: u8 = 6;
     pub(super) const ANY_TYPE_URL: u8 = 1;
     pub(super) const ANY_VALUE: u8 = 2;
@@ -25,29 +25,67 @@ mod field {
 }
 
 /// The entry of a resource with its time to live: in delta with its `ttl`, in state of the world within a wrapper that
-/// has `version`, which is that of the response. Without a time to live it is the entry that all streams share.
+/// has `version`, which is that of the response, and the name without constraints. Without a time to live it is the entry that all streams share.
 #[must_use]
 pub fn timed_entry(resource: &Resource, form: EntryForm, version: &Version) -> Bytes {
     let Some(ttl) = resource.ttl() else {
         return resource.entry(form);
     };
     let shared = resource.entry(form);
-    let ttl = duration(ttl);
-    let ttl_len = field_len(ttl.len());
-    let (mut inner, form) = match form {
-        EntryForm::Delta => (BytesMut::from(content(&shared)), EntryForm::Delta),
-        EntryForm::Sotw => {
-            let head = field_len(version.as_str().len()) + field_len(resource.name().len());
-            let mut inner = BytesMut::with_capacity(head + shared.len() + ttl_len);
-            put_field(field::VERSION, version.as_str().as_bytes(), &mut inner);
-            put_field(field::NAME, resource.name().as_bytes(), &mut inner);
-            // `resources` of a response and `resource` of the wrapper have one number.
-            inner.extend_from_slice(&shared);
-            (inner, EntryForm::Sotw)
+    match form {
+        EntryForm::Delta => {
+            let mut inner = BytesMut::from(content(&shared));
+            put_field(field::TTL, &duration(ttl), &mut inner);
+            entry_of(&inner, form)
+        }
+        EntryForm::Sotw => wrapped(resource, None, version, Some(ttl)),
+    }
+}
+
+/// The state-of-the-world entry of a resource within a wrapper, which has its name, its constraints if there are any (C-313),
+/// `version`, which is that of the response, and a time to live if that is told.
+#[must_use]
+pub fn wrapped_entry(resource: &Resource, version: &Version, ttl: Option<Duration>) -> Bytes {
+    wrapped(resource, resource.constraints(), version, ttl)
+}
+
+fn wrapped(
+    resource: &Resource,
+    constraints: Option<&Constraints>,
+    version: &Version,
+    ttl: Option<Duration>,
+) -> Bytes {
+    let shared = resource.entry(EntryForm::Sotw);
+    let mut inner = BytesMut::with_capacity(wrapped_len(resource, version.as_str().len(), ttl));
+    put_field(field::VERSION, version.as_str().as_bytes(), &mut inner);
+    put_name(resource.name(), constraints, &mut inner);
+    // `resources` of a response and `resource` of the wrapper have one number.
+    inner.extend_from_slice(&shared);
+    if let Some(ttl) = ttl {
+        put_field(field::TTL, &duration(ttl), &mut inner);
+    }
+    entry_of(&inner, EntryForm::Sotw)
+}
+
+/// Length of what is wrapped.
+fn wrapped_len(resource: &Resource, version_len: usize, ttl: Option<Duration>) -> usize {
+    let name_len = match resource.constraints() {
+        None => field_len(resource.name().len()),
+        constraints => {
+            let mut name = BytesMut::new();
+            put_name(resource.name(), constraints, &mut name);
+            name.len()
         }
     };
-    put_field(field::TTL, &ttl, &mut inner);
-    entry_of(&inner, form)
+    let ttl_len = ttl.map_or(0, |ttl| field_len(duration(ttl).len()));
+    field_len(version_len) + name_len + resource.entry_len(EntryForm::Sotw) + ttl_len
+}
+
+/// Length of [`wrapped_entry`] in bytes, with a version of `version_len` bytes; [`timed_entry`] has at most as many.
+#[must_use]
+pub fn wrapped_entry_len(resource: &Resource, version_len: usize, ttl: Option<Duration>) -> usize {
+    let inner = wrapped_len(resource, version_len, ttl);
+    field_len(field_len(WRAPPER.len()) + field_len(inner))
 }
 
 /// Length of [`timed_entry`] in bytes, with a version of `version_len` bytes.
@@ -57,15 +95,10 @@ pub fn timed_entry_len(resource: &Resource, form: EntryForm, version_len: usize)
     let Some(ttl) = resource.ttl() else {
         return shared;
     };
-    let ttl_len = field_len(duration(ttl).len());
     match form {
         // The length of the shared entry's own length may grow by a byte; rounded up.
-        EntryForm::Delta => shared + ttl_len + 1,
-        EntryForm::Sotw => {
-            let head = field_len(version_len) + field_len(resource.name().len());
-            let any = field_len(WRAPPER.len()) + field_len(head + shared + ttl_len);
-            field_len(any)
-        }
+        EntryForm::Delta => shared + field_len(duration(ttl).len()) + 1,
+        EntryForm::Sotw => wrapped_entry_len(resource, version_len, Some(ttl)),
     }
 }
 
@@ -75,7 +108,7 @@ pub fn timed_entry_len(resource: &Resource, form: EntryForm, version_len: usize)
 pub fn heartbeat_entry(name: &Name, version: &Version, ttl: Duration, form: EntryForm) -> Bytes {
     let mut inner = BytesMut::new();
     put_field(field::VERSION, version.as_str().as_bytes(), &mut inner);
-    put_field(field::NAME, name.as_bytes(), &mut inner);
+    put_name(name, name.constraints().as_ref(), &mut inner);
     put_field(field::TTL, &duration(ttl), &mut inner);
     entry_of(&inner, form)
 }
@@ -159,6 +192,30 @@ mod tests {
                 &shared,
                 b"\x32\x02\x08\x02",
             ];
+            assert_eq!(inner, expected.concat());
+        }
+    }
+
+    #[test]
+    fn c313_constraints_are_in_the_wrapper() {
+        let builder = Resource::builder(RUNTIME, "a", &b"x"[..]);
+        let resource = builder
+            .constraints(Constraints::exists("k"))
+            .build()
+            .unwrap();
+        let version = Version::from("of the response");
+        for ttl in [None, Some(Duration::from_secs(2))] {
+            let entry = wrapped_entry(&resource, &version, ttl);
+            assert_eq!(
+                entry.len(),
+                wrapped_entry_len(&resource, version.as_str().len(), ttl)
+            );
+            let any = content(&entry);
+            let inner = content(&any[2 + WRAPPER.len()..]);
+            let shared = resource.entry(EntryForm::Sotw);
+            let name = b"\x42\x0c\x0a\x01a\x12\x07\x0a\x05\x0a\x01k\x1a\x00";
+            let ttl = ttl.map_or(&b""[..], |_| b"\x32\x02\x08\x02");
+            let expected = [&b"\x0a\x0fof the response"[..], name, &shared, ttl];
             assert_eq!(inner, expected.concat());
         }
     }

@@ -28,8 +28,8 @@ pub enum ProtocolError {
         /// Variant of the request.
         found: Variant,
     },
-    /// A text that must be UTF-8 is not.
-    #[error("{field} of a request for {type_url} is not valid UTF-8")]
+    /// A text that must be UTF-8 is not, or a name holds a NUL.
+    #[error("{field} of a request for {type_url} is not valid UTF-8, or holds a NUL")]
     InvalidText {
         /// Type of the request.
         type_url: TypeUrl,

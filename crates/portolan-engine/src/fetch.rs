@@ -1,13 +1,17 @@
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use portolan_core::{Interest, Name, Publication, ResourceSet, ResourceType, Selection, Version};
+use bytes::Bytes;
+use portolan_core::{
+    DynamicParameters, Interest, Name, Publication, ResourceSet, ResourceType, Selection, Version,
+};
 
 use crate::session::resolve;
-use crate::subscription::Subscription;
+use crate::subscription::{InvalidName, Subscription};
 use crate::{
-    ClientFeatures, Nonce, ProtocolError, Reason, Response, Scope, SessionConfig, SotwRequest,
-    TtlPolicy, Variant,
+    ClientFeatures, Locator, Nonce, ProtocolError, Reason, Response, Scope, SessionConfig,
+    SotwRequest, TtlPolicy, Variant,
 };
 
 /// A request that is answered once and not subscribed: the unary form of the protocol (C-049).
@@ -44,6 +48,8 @@ pub struct Fetch {
     version: String,
     ttl: TtlPolicy,
     features: ClientFeatures,
+    /// Whether the client can read what has constraints (C-327).
+    wrapped: bool,
 }
 
 impl Fetch {
@@ -61,18 +67,20 @@ impl Fetch {
         let legacy_wildcard = config.has_legacy_wildcard(&resource_type);
         let mut subscription = Subscription::default();
         let change = subscription
-            .apply_sotw(&request.names, legacy_wildcard)
-            .map_err(|_| ProtocolError::InvalidText {
+            .apply_sotw(&request.names, &request.locators, legacy_wildcard)
+            .map_err(|InvalidName(field)| ProtocolError::InvalidText {
                 type_url: resource_type.url().clone(),
-                field: "resource_names",
+                field,
             })?;
+        let (wanted, _) = subscription.interest(change);
         Ok(Self {
             resource_type,
             subscription,
-            wanted: change.added,
+            wanted,
             version: request.version.clone(),
             ttl: config.ttl(),
             features: ClientFeatures::default(),
+            wrapped: !request.locators.is_empty(),
         })
     }
 
@@ -97,6 +105,13 @@ impl Fetch {
         set.is_some_and(|set| self.wanted.iter().any(|name| set.is_pending(name)))
     }
 
+    /// What names stand for that come without parameters, as in [`Session::set_parameters`](crate::Session::set_parameters).
+    #[must_use]
+    pub fn with_parameters(mut self, parameters: DynamicParameters) -> Self {
+        self.subscription.set_parameters(Arc::new(parameters));
+        self
+    }
+
     /// The answer from a publication; `None` where its snapshot does not speak for the type.
     #[must_use]
     pub fn answer(&self, publication: &Publication) -> Option<Response> {
@@ -116,6 +131,7 @@ impl Fetch {
             generation: publication.generation(),
             heartbeats: Vec::new(),
             timed: self.features.is_told_ttls(self.ttl, Variant::Sotw),
+            wrapped: self.wrapped,
             reason: Reason::Owed,
         })
     }
@@ -132,16 +148,17 @@ fn check(
     resource_type: &ResourceType,
     config: &SessionConfig,
 ) -> Result<(), ProtocolError> {
-    let (limits, names) = (config.limits(), &request.names);
+    let (limits, names, locators) = (config.limits(), &request.names, &request.locators);
     let (type_url, field) = (resource_type.url(), "resource_names");
-    if names.len() > limits.names() {
+    if names.len() + locators.len() > limits.names() {
         return Err(ProtocolError::TooManyNames {
             type_url: type_url.clone(),
             field,
             max: limits.names(),
         });
     }
-    if names.iter().map(|name| name.len()).sum::<usize>() > limits.name_bytes() {
+    let lens = names.iter().map(Bytes::len);
+    if lens.chain(locators.iter().map(Locator::len)).sum::<usize>() > limits.name_bytes() {
         return Err(ProtocolError::NamesTooLong {
             type_url: type_url.clone(),
             field,

@@ -1,7 +1,10 @@
+use alloc::vec::Vec;
 use core::hash::BuildHasher;
 
 use bytes::Bytes;
 use foldhash::quality::FixedState;
+
+use crate::Locator;
 
 /// Order-free fingerprint of the names of a state-of-the-world request.
 ///
@@ -14,20 +17,24 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    pub(crate) fn of(names: &[Bytes]) -> Self {
+    pub(crate) fn of(names: &[Bytes], locators: &[Locator]) -> Self {
         let hasher = FixedState::default();
-        let hashes = names.iter().map(|name| hasher.hash_one(&name[..]));
+        let names_sum = names.iter().map(|name| hasher.hash_one(&name[..]));
+        let locators_sum = locators.iter().map(|locator| {
+            let parameters = locator.parameters.iter();
+            // Of several values of one key the last counts, so their order does.
+            let parameters: Vec<_> = parameters.map(|(k, v)| (&k[..], &v[..])).collect();
+            hasher.hash_one((&locator.name[..], parameters))
+        });
         Self {
-            sum: hashes.fold(0, u64::wrapping_add),
-            count: names.len(),
+            sum: names_sum.chain(locators_sum).fold(0, u64::wrapping_add),
+            count: names.len() + locators.len(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
 
     fn of(names: &[&str]) -> Fingerprint {
@@ -35,7 +42,7 @@ mod tests {
             .iter()
             .map(|n| Bytes::copy_from_slice(n.as_bytes()))
             .collect();
-        Fingerprint::of(&names)
+        Fingerprint::of(&names, &[])
     }
 
     #[test]

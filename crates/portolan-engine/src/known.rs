@@ -15,7 +15,7 @@ use crate::subscription::Subscription;
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     overlay: Overlay<Held>,
-    /// Whether the patch may hold a resource that is found by more than its name.
+    /// Whether the patch may hold a resource that is found by more than its name, or by less.
     patched_links: bool,
     /// Length of the names and versions that the client brought.
     claimed_bytes: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Known {
 enum Held {
     Nothing,
     Sent(Identity),
-    /// The same of a resource that is found by these identifiers too.
+    /// The same of a resource that is found by these identifiers too, or has constraints.
     SentLinked(Box<(Identity, Vec<Name>)>),
     /// That it does not exist, with the reason.
     Missing(Identity),
@@ -121,7 +121,7 @@ impl Known {
             added,
         };
         let mut entered = self.entered_by_name(&before);
-        if now.is_by_identifier() && (self.has_links() || added.iter().any(Name::is_glob)) {
+        if self.is_linked(now) || added.iter().any(|name| name.is_glob() || !name.is_stem()) {
             entered.extend(self.entered_by_link(&before));
         }
         entered.iter().for_each(|name| self.removed(name));
@@ -139,13 +139,13 @@ impl Known {
 
     /// What was not wanted before, of what is found by an alias or a glob that was added.
     fn entered_by_link(&self, before: &Before<'_>) -> Vec<Name> {
-        let is_added = |name: &Name| before.added.binary_search(name).is_ok();
         let based = self
-            .identified_by(before.added.iter())
+            .named_by(before.now, before.added.iter())
             .filter(|resource| !before.covered(resource));
         let patched = self.overlay.patch().iter();
         let patched = patched.filter(|(name, held)| {
-            held.is_linked(name, is_added) && !before.covered_held(name, held)
+            let is_added = |name: &str| before.is_added(name);
+            held.is_found(name, before.now, is_added) && !before.covered_held(name, held)
         });
         let based = based.map(Resource::name);
         based
@@ -164,16 +164,16 @@ impl Known {
                 _ => {}
             }
         }
-        let has_globs = names.iter().any(|name| name.is_glob());
-        if now.is_by_identifier() && (self.has_links() || has_globs) {
-            for resource in self.identified_by(names.iter().copied()) {
+        let is_more = |name: &&Name| name.is_glob() || !name.is_stem();
+        if self.is_linked(now) || names.iter().any(is_more) {
+            for resource in self.named_by(now, names.iter().copied()) {
                 if matches!(self.overlay.get(resource.name()), OverlayEntry::Base(_)) {
                     kept.set(resource.name().clone(), Held::sent(resource));
                 }
             }
-            let is_kept = |name: &Name| names.binary_search(&name).is_ok();
+            let is_kept = |name: &str| names.binary_search_by(|n| n.as_str().cmp(name)).is_ok();
             for (name, held) in self.overlay.patch() {
-                if held.is_linked(name, is_kept) {
+                if held.is_found(name, now, is_kept) {
                     kept.set(name.clone(), held.clone());
                 }
             }
@@ -183,23 +183,29 @@ impl Known {
     }
 
     /// What the base has that one of these stands for.
-    fn identified_by<'a>(
+    fn named_by<'a>(
         &'a self,
+        now: &'a Subscription,
         names: impl Iterator<Item = &'a Name>,
     ) -> impl Iterator<Item = &'a Resource> {
         let base = self.overlay.base();
-        names.flat_map(move |name| base.into_iter().flat_map(|base| base.identified_by(name)))
+        names.flat_map(move |name| {
+            base.into_iter()
+                .flat_map(move |base| now.resolve(base, name))
+        })
     }
 
-    /// Whether a resource that the client has may have aliases.
-    pub(crate) fn has_links(&self) -> bool {
-        self.patched_links || self.overlay.base().is_some_and(ResourceSet::has_aliases)
+    /// Whether something that the client has may be found by more than its name.
+    pub(crate) fn is_linked(&self, now: &Subscription) -> bool {
+        self.patched_links || now.is_linked(self.overlay.base())
     }
 
     /// Whether what the client has of the name may be wanted by another identifier too.
-    pub(crate) fn has_linked(&self, name: &Name) -> bool {
-        let mut based = self.identified_by([name].into_iter());
-        self.patched_links || based.any(|resource| resource.other_identifiers().next().is_some())
+    pub(crate) fn has_linked(&self, name: &Name, now: &Subscription) -> bool {
+        let mut based = self.named_by(now, [name].into_iter());
+        self.patched_links
+            || now.names_stem(name.stem())
+            || based.any(|resource| resource.other_identifiers().next().is_some())
     }
 
     /// What the client was last sent all of, as far as it subscribed it.
@@ -226,8 +232,8 @@ impl Known {
         match self.overlay.get(name) {
             OverlayEntry::Patched(Held::Nothing | Held::Missing(_)) => false,
             OverlayEntry::Patched(held) => {
-                let is_named = |name: &Name| subscription.names().contains(name);
-                subscription.covers_name(name) || held.is_linked(name, is_named)
+                let is_named = |name: &str| subscription.names().contains(name);
+                subscription.covers_name(name) || held.is_found(name, subscription, is_named)
             }
             OverlayEntry::Base(base) => subscription.covers(base) && !is_missing(base),
             _ => false,
@@ -236,8 +242,13 @@ impl Known {
 
     /// Whether the client brought the name, and does not want it under this name. It may have had it by an alias.
     pub(crate) fn claims_unnamed(&self, name: &Name, subscription: &Subscription) -> bool {
+        self.claims(name) && !subscription.covers_name(name)
+    }
+
+    /// Whether the client brought the name, and nothing was said of it since.
+    pub(crate) fn claims(&self, name: &Name) -> bool {
         let entry = self.overlay.get(name);
-        matches!(entry, OverlayEntry::Patched(Held::Claimed(_))) && !subscription.covers_name(name)
+        matches!(entry, OverlayEntry::Patched(Held::Claimed(_)))
     }
 
     /// Whether every difference to `set` is in [`diff_to`](Self::diff_to).
@@ -267,18 +278,25 @@ struct Before<'a> {
 }
 
 impl Before<'_> {
-    fn named(&self, name: &Name) -> bool {
-        self.now.names().contains(name) && self.added.binary_search(name).is_err()
+    fn is_added(&self, name: &str) -> bool {
+        self.added
+            .binary_search_by(|n| n.as_str().cmp(name))
+            .is_ok()
+    }
+
+    fn named(&self, name: &str) -> bool {
+        self.now.names().contains(name) && !self.is_added(name)
     }
 
     fn covered(&self, resource: &Resource) -> bool {
-        (self.had_wildcard && !resource.on_demand())
+        (self.had_wildcard && self.now.wildcard_covers(resource))
             || self.now.names_any(resource, |name| self.named(name))
     }
 
     /// The same of what the client has of a name, whatever that is.
     fn covered_held(&self, name: &Name, held: &Held) -> bool {
-        self.had_wildcard || self.named(name) || held.is_linked(name, |name| self.named(name))
+        let named = |name: &str| self.named(name);
+        self.had_wildcard || named(name) || held.is_found(name, self.now, named)
     }
 }
 
@@ -289,18 +307,23 @@ impl Held {
             return Self::Missing(identity);
         }
         let others: Vec<_> = entry.other_identifiers().cloned().collect();
-        match others.is_empty() {
+        match others.is_empty() && entry.constraints().is_none() {
             true => Self::Sent(identity),
             false => Self::SentLinked(Box::new((identity, others))),
         }
     }
 
-    /// Whether `is_named` holds of an identifier, as far as it is known, that is not this name.
-    fn is_linked(&self, name: &Name, is_named: impl Fn(&Name) -> bool) -> bool {
-        match self {
-            Self::SentLinked(sent) => sent.1.iter().any(is_named),
-            Self::Claimed(_) => name.glob().is_some_and(|glob| is_named(&glob)),
+    /// Whether `is_named` holds of what finds this, as far as that is known, besides the name alone.
+    fn is_found(&self, name: &Name, now: &Subscription, is_named: impl Fn(&str) -> bool) -> bool {
+        let others = |is_found: &dyn Fn(&str) -> bool| match self {
+            _ if !now.is_by_identifier() => false,
+            Self::SentLinked(sent) => sent.1.iter().any(|other| is_found(other)),
+            Self::Claimed(_) => name.glob().is_some_and(|glob| is_found(&glob)),
             Self::Sent(_) | Self::Missing(_) | Self::Nothing => false,
+        };
+        match name.is_stem() && !now.has_locators() {
+            true => others(&is_named),
+            false => now.finds(name, others, is_named),
         }
     }
 }

@@ -30,6 +30,7 @@ mod fingerprint;
 mod introduced;
 mod known;
 mod lives;
+mod locator;
 mod message;
 mod name_set;
 mod owed;
@@ -49,6 +50,7 @@ pub use error::ProtocolError;
 pub use event::{Event, Release, Retention};
 pub use features::{ClientFeatures, TtlPolicy};
 pub use fetch::Fetch;
+pub use locator::Locator;
 pub use message::{
     DeltaRequest, ErrorDetail, Heartbeat, Nonce, Reason, Request, Response, SotwRequest,
 };

@@ -7,11 +7,12 @@ use core::time::Duration;
 
 use bytes::Bytes;
 use portolan_core::{
-    Generation, Name, Resource, Selection, TypeUrl, Version, bodyless_entry, coalesce,
-    heartbeat_entry, timed_entry,
+    EntryForm, Generation, Name, Resource, Selection, TypeUrl, Version, bodyless_entry, coalesce,
+    heartbeat_entry,
 };
 
-use crate::Variant;
+use crate::rendering::Rendering;
+use crate::{Locator, Variant};
 
 /// A request in either variant.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct SotwRequest {
     pub type_url: String,
     /// `resource_names`
     pub names: Vec<Bytes>,
+    /// `resource_locators`: names as well, with dynamic parameters (C-308)
+    pub locators: Vec<Locator>,
     /// `version_info`
     pub version: String,
     /// `response_nonce`
@@ -50,6 +53,10 @@ pub struct DeltaRequest {
     pub subscribe: Vec<Bytes>,
     /// `resource_names_unsubscribe`
     pub unsubscribe: Vec<Bytes>,
+    /// `resource_locators_subscribe`
+    pub locators_subscribe: Vec<Locator>,
+    /// `resource_locators_unsubscribe`
+    pub locators_unsubscribe: Vec<Locator>,
     /// `initial_resource_versions`: name and version
     pub initial_versions: Vec<(Bytes, Bytes)>,
     /// `response_nonce`
@@ -136,9 +143,11 @@ pub struct Response {
     pub heartbeats: Vec<Heartbeat>,
     /// Whether resources are sent with their times to live; in state of the world, those that have one are wrapped.
     pub timed: bool,
+    /// In state of the world, whether resources that have constraints are wrapped, so that these can be told.
+    pub wrapped: bool,
     /// Names for which a resource without a body is sent (delta only; C-221).
     pub bodyless: Vec<Name>,
-    /// `removed_resources` (delta only)
+    /// `removed_resources`, and with their constraints `removed_resource_names` (delta only; C-323)
     pub removed: Vec<Name>,
     /// The publication that this response was made from.
     pub generation: Generation,
@@ -183,15 +192,19 @@ impl Response {
     #[must_use]
     pub fn parts(&self) -> Vec<Bytes> {
         let form = self.variant.entry_form();
-        let mut parts = match self.timed && self.resources.is_timed() {
-            true => {
-                let resources = self.resources.iter();
-                coalesce(resources.map(|r| timed_entry(r, form, &self.version)))
-            }
-            false => self.resources.parts(form),
+        let rendering = Rendering {
+            form,
+            timed: self.timed,
+            wrapped: self.wrapped,
         };
+        let mut parts = rendering.parts(&self.resources, &self.version);
         let heartbeats = self.heartbeats.iter();
-        let heartbeats = heartbeats.map(|h| heartbeat_entry(&h.name, &h.version, h.ttl, form));
+        let heartbeats = heartbeats.map(|h| match form {
+            EntryForm::Sotw if !self.wrapped => {
+                heartbeat_entry(&h.name.to_stem(), &h.version, h.ttl, form)
+            }
+            _ => heartbeat_entry(&h.name, &h.version, h.ttl, form),
+        });
         let bodyless = self.bodyless.iter().map(|name| bodyless_entry(name));
         let errors = self.errors.iter().map(|error| error.entry(form));
         parts.extend(coalesce(heartbeats.chain(bodyless).chain(errors)));
@@ -217,6 +230,7 @@ mod tests {
             errors: Vec::new(),
             heartbeats: names().map(beat).collect(),
             timed: true,
+            wrapped: false,
             bodyless: names().collect(),
             removed: Vec::new(),
             generation: Generation::default(),

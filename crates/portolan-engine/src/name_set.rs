@@ -236,7 +236,7 @@ mod tests {
         let mut edit = first.edit();
         let changed = Resource::builder(ENDPOINT, "0001", &b"2"[..]);
         edit.upsert(changed.build().unwrap());
-        for newer in [edit.finish(), list(0..101), list(50..60)] {
+        for newer in [edit.finish().unwrap(), list(0..101), list(50..60)] {
             names.settle_on(&newer);
             assert_eq!(base(&names), Some(newer.id()));
             assert_eq!(held(&names), before);

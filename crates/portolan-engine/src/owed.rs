@@ -58,7 +58,7 @@ impl Owed {
     }
 
     /// Whether the client named it, and was not answered yet.
-    pub(crate) fn is_asked(&self, name: &Name) -> bool {
+    pub(crate) fn is_asked(&self, name: &str) -> bool {
         self.names.get(name) == Some(&Why::Asked)
     }
 

@@ -38,6 +38,15 @@ impl Spellings {
         self.bytes
     }
 
+    /// How the client writes a name, which it does without constraints.
+    fn of(&self, name: &Name) -> Option<Name> {
+        let written = self.written.get(name.stem())?;
+        Some(match name.constraints() {
+            Some(constraints) => written.with_constraints(&constraints),
+            None => written.clone(),
+        })
+    }
+
     /// Makes a response one that speaks of names as the client does.
     pub(crate) fn respell(&self, response: &mut Response) {
         if self.written.is_empty() {
@@ -46,11 +55,11 @@ impl Spellings {
         let heartbeats = response.heartbeats.iter_mut().map(|h| &mut h.name);
         let (removed, bodyless) = (response.removed.iter_mut(), response.bodyless.iter_mut());
         for name in removed.chain(bodyless).chain(heartbeats) {
-            if let Some(written) = self.written.get(name) {
-                *name = written.clone();
+            if let Some(written) = self.of(name) {
+                *name = written;
             }
         }
-        let respelled = |resource: &Resource| resource.respelled(|n| self.written.get(n).cloned());
+        let respelled = |resource: &Resource| resource.respelled(|name| self.of(name));
         for error in &mut response.errors {
             if let Some(respelled) = respelled(error) {
                 *error = respelled;

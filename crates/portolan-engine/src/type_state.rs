@@ -1,7 +1,8 @@
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use portolan_core::{Name, ResourceSet, ResourceType, SotwMode, TypeUrl};
+use portolan_core::{DynamicParameters, Name, ResourceSet, ResourceType, SotwMode, TypeUrl};
 
 use crate::early::Early;
 use crate::introduced::Introduced;
@@ -36,10 +37,15 @@ pub(crate) struct TypeState {
 }
 
 impl TypeState {
-    pub(crate) fn new(resource_type: ResourceType, variant: Variant, max_unacked: usize) -> Self {
+    pub(crate) fn new(
+        resource_type: ResourceType,
+        variant: Variant,
+        parameters: Arc<DynamicParameters>,
+        max_unacked: usize,
+    ) -> Self {
         Self {
             resource_type,
-            subscription: Subscription::new(variant),
+            subscription: Subscription::new(variant, parameters),
             known: Known::default(),
             owed: Owed::default(),
             window: Window::new(max_unacked),
@@ -62,6 +68,17 @@ impl TypeState {
         (self.resource_type.rank(), self.url())
     }
 
+    /// A resource that refers to the name was sent.
+    pub(crate) fn reanswer(&mut self, name: &Name) {
+        match self.subscription.has_locators() {
+            true => {
+                let forms = self.subscription.forms_of(name);
+                forms.for_each(|form| self.owed.reanswer(form.clone()));
+            }
+            false => self.owed.reanswer(name.clone()),
+        }
+    }
+
     /// Whether the client has rejected something that it is still to have.
     pub(crate) fn is_rejected(&self, set: &ResourceSet) -> bool {
         let wanted = |name: &Name| set.entry(name).is_some_and(|r| self.subscription.covers(r));
@@ -74,21 +91,16 @@ impl TypeState {
         let brought = |name: &Name| {
             self.owed.unless_claimed && self.known.holds_name(name, &self.subscription)
         };
-        let pending = set
-            .pending()
-            .filter(|name| self.subscription.names().contains(name));
-        let owed = pending.filter(|name| is_owed(name) && !brought(name));
-        owed.cloned().collect()
+        let pending = set.pending().filter(|name| !brought(name));
+        let named = pending.flat_map(|name| self.subscription.forms_of(name));
+        named.filter(|name| is_owed(name)).cloned().collect()
     }
 
     /// Whether a client would delete what it is to keep if it was answered with everything now: it has something from
     /// before, and it is not known of all that it names what there is.
     pub(crate) fn would_lose(&self, set: &ResourceSet) -> bool {
         let is_first = self.owed.all_names && self.owed.even_nothing;
-        is_first
-            && set
-                .pending()
-                .any(|name| self.subscription.names().contains(name))
+        is_first && set.pending().any(|name| self.subscription.names_stem(name))
     }
 
     pub(crate) fn is_full_state(&self, variant: Variant) -> bool {

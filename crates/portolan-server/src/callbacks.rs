@@ -107,8 +107,8 @@ impl<'a> RequestInfo<'a> {
     #[must_use]
     pub fn names(&self) -> usize {
         match self.request {
-            Request::Sotw(request) => request.names.len(),
-            Request::Delta(request) => request.subscribe.len(),
+            Request::Sotw(request) => request.names.len() + request.locators.len(),
+            Request::Delta(request) => request.subscribe.len() + request.locators_subscribe.len(),
             _ => 0,
         }
     }
@@ -117,7 +117,9 @@ impl<'a> RequestInfo<'a> {
     #[must_use]
     pub fn unsubscribed(&self) -> usize {
         match self.request {
-            Request::Delta(request) => request.unsubscribe.len(),
+            Request::Delta(request) => {
+                request.unsubscribe.len() + request.locators_unsubscribe.len()
+            }
             _ => 0,
         }
     }

@@ -2,11 +2,11 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::{Node, Peer, Source};
+use portolan_core::{DynamicParameters, Node, Peer, Source};
 use portolan_engine::{ClientFeatures, SessionConfig, Variant};
 
 use crate::callbacks::Observers;
-use crate::features::FeaturesOf;
+use crate::of_node::OfNode;
 use crate::peer::PeerExtractor;
 use crate::{Admission, Callbacks, XdsServer};
 
@@ -17,7 +17,8 @@ pub(crate) struct Config {
     pub(crate) admission: Option<Arc<dyn Admission>>,
     pub(crate) admission_per_request: bool,
     pub(crate) peer: PeerExtractor,
-    pub(crate) features: FeaturesOf,
+    pub(crate) features: OfNode<ClientFeatures>,
+    pub(crate) parameters: OfNode<DynamicParameters>,
     pub(crate) control_plane: Box<str>,
     pub(crate) disabled: Option<Variant>,
     pub(crate) node_required: bool,
@@ -37,7 +38,8 @@ impl Default for Config {
             admission: None,
             admission_per_request: false,
             peer: PeerExtractor::default(),
-            features: FeaturesOf::default(),
+            features: OfNode::default(),
+            parameters: OfNode::default(),
             control_plane: Box::default(),
             disabled: None,
             node_required: true,
@@ -133,7 +135,19 @@ impl XdsServerBuilder {
         mut self,
         of: impl Fn(&Node) -> ClientFeatures + Send + Sync + 'static,
     ) -> Self {
-        self.config.features = FeaturesOf::new(of);
+        self.config.features = OfNode::new(of);
+        self
+    }
+
+    /// What the names stand for that a client subscribes without [dynamic parameters](DynamicParameters): what is meant
+    /// for clients with the parameters that you say here of its node, by its metadata for instance, so that clients which
+    /// send no locators are served alternatives (C-328). Default: none, which only what has no constraints, or asks for keys
+    /// that do not exist, is meant for. A stream for which this panics ends.
+    pub fn with_parameters(
+        mut self,
+        of: impl Fn(&Node) -> DynamicParameters + Send + Sync + 'static,
+    ) -> Self {
+        self.config.parameters = OfNode::new(of);
         self
     }
 

@@ -98,11 +98,11 @@ mod announcer;
 mod callbacks;
 mod close_reason;
 mod config;
-mod features;
 #[cfg(feature = "health")]
 mod health;
 mod notice;
 mod observe;
+mod of_node;
 mod panics;
 mod peer;
 #[cfg(feature = "reflection")]

@@ -102,8 +102,31 @@ fn one(op: u8, builder: &mut SnapshotBuilder, model: &mut Model, input: &mut Inp
         }
         Some(ResourceError::Duplicate { .. }) => assert!(op == op::INSERT && known, "{key:?}"),
         Some(ResourceError::InvalidName { name, .. }) => assert!(name.is_url(), "{name}"),
-        Some(_) => assert!(key.0.as_str().is_empty() || key.1.is_empty(), "{key:?}"),
+        Some(ResourceError::InvalidConstraints { name, .. }) => assert!(!name.is_stem(), "{name}"),
+        Some(error) if is_of_alternatives(&error) => assert_has_alternatives(model, &key),
+        Some(_) => assert!(
+            key.0.as_str().is_empty() || key.1.stem().is_empty(),
+            "{key:?}"
+        ),
     }
+}
+
+fn is_of_alternatives(error: &ResourceError) -> bool {
+    matches!(
+        error,
+        ResourceError::AlternativesDiffer { .. }
+            | ResourceError::AlternativesOverlap { .. }
+            | ResourceError::TooManyAlternatives { .. }
+    )
+}
+
+/// What is refused beside others has some.
+fn assert_has_alternatives(model: &Model, key: &(TypeUrl, Name)) {
+    let mut others = model.keys().filter(|(url, _)| *url == key.0);
+    assert!(
+        others.any(|(_, name)| name.stem() == key.1.stem()),
+        "{key:?}"
+    );
 }
 
 /// Enough of one body for several chunks.
@@ -113,8 +136,11 @@ fn many(builder: &mut SnapshotBuilder, model: &mut Model, input: &mut Input<'_>)
     for number in 0..count {
         let name = Name::from(format!("{:03}", from.saturating_add(number) % MAX_MANY));
         let resource = Resource::builder(CLUSTER, name.clone(), body.clone());
-        builder.upsert(resource).expect("it has a name");
-        model.insert((CLUSTER, name), (body.clone(), None));
+        let key = (CLUSTER, name);
+        match builder.upsert(resource) {
+            Ok(_) => drop(model.insert(key, (body.clone(), None))),
+            Err(_) => assert_has_alternatives(model, &key),
+        }
     }
 }
 
@@ -191,12 +217,14 @@ fn check_difference(before: &ResourceSet, after: &ResourceSet) {
         assert!(before.contains(name));
         edit.remove(name.clone());
     }
-    assert!(edit.finish().same_content(after));
+    let edited = edit.finish().expect("it is a set that there is");
+    assert!(edited.same_content(after));
     assert_eq!(diff.is_empty(), before.same_content(after));
 }
 
 fn check_encoding(type_url: &TypeUrl, set: &ResourceSet) {
-    let expected: Vec<_> = set.iter().filter(|r| !r.on_demand()).collect();
+    let is_covered = |r: &&Resource| !r.on_demand() && r.constraints().is_none();
+    let expected: Vec<_> = set.iter().filter(is_covered).collect();
     let whole = Selection::wildcard(set);
     let sotw = Selection::wildcard(set)
         .split(EntryForm::Sotw, 1000)

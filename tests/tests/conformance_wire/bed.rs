@@ -100,7 +100,7 @@ fn part(snapshot: &Snapshot, at: usize, parts: usize) -> Snapshot {
         let is_in = |name: &str| name.bytes().map(usize::from).sum::<usize>() % parts == at;
         let pending = set.pending().filter_map(|name| set.held(name));
         let entries = set.entries().chain(pending);
-        for entry in entries.filter(|entry| is_in(entry.name())) {
+        for entry in entries.filter(|entry| is_in(entry.name().stem())) {
             let put = part.insert_shared(entry.clone());
             put.expect("names differ where it is from");
         }
@@ -138,8 +138,10 @@ impl WireBed {
 /// Starts a server with a client's connection to it. Both live as long as the runtime.
 async fn serve(plan: &Plan, store: Store) -> Result<Running, tonic::transport::Error> {
     let (writers, source) = store.open();
+    let parameters = plan.parameters.clone();
     let xds = XdsServer::builder(source)
         .with_session(plan.config.clone())
+        .with_parameters(move |_| parameters.clone())
         .build();
     let (near, far) = tokio::io::duplex(PIPE);
     let incoming = tokio_stream::iter([Ok::<DuplexStream, io::Error>(far)]);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
 use portolan_core::{
-    Announced, Name, Publication, Published, Resource, ResourceSet, Snapshot, SnapshotBuilder,
-    TypeUrl, Version, ViewId,
+    Announced, Name, Publication, Published, Resource, ResourceError, ResourceSet, Snapshot,
+    SnapshotBuilder, TypeUrl, Version, ViewId,
 };
 
 use super::edit::LinearEdit;
@@ -64,39 +64,40 @@ impl Store {
         LinearEdit::new(self.type_url.clone(), self.resources().unwrap_or_default())
     }
 
-    pub(super) fn apply(&self, edit: LinearEdit) -> Published {
+    pub(super) fn apply(&self, edit: LinearEdit) -> Result<Published, ResourceError> {
         let changes = edit.into_changes();
         self.write(|held| {
             let mut next = match held {
                 Some(held) => held.edit(),
                 // To say that something is gone is not to say that there is nothing else.
-                None if changes.values().all(Option::is_none) => return None,
+                None if changes.values().all(Option::is_none) => return Ok(None),
                 None => self.start(),
             };
-            self.put(&mut next, changes);
-            Some(next)
+            self.put(&mut next, changes)?;
+            Ok(Some(next))
         })
     }
 
-    pub(super) fn replace(&self, edit: LinearEdit) -> Published {
+    pub(super) fn replace(&self, edit: LinearEdit) -> Result<Published, ResourceError> {
         let changes = edit.into_changes();
         self.write(|held| {
             let mut next = match held {
                 Some(held) => held.rebuild([self.type_url.clone()]),
                 None => self.start(),
             };
-            self.put(&mut next, changes);
-            Some(next)
+            self.put(&mut next, changes)?;
+            Ok(Some(next))
         })
     }
 
     pub(super) fn label(&self, label: Version) {
         let mut writing = lock(&self.writing);
         let former = writing.label.replace(label);
-        let redecorated = self.enter(&writing, |held| held.map(Snapshot::edit));
+        let redecorated = self.enter(&writing, |held| Ok(held.map(Snapshot::edit)));
         drop(writing);
         drop(former);
-        let _ = self.settle(redecorated);
+        // A label makes no resource another.
+        let _ = redecorated.map(|redecorated| self.settle(redecorated));
     }
 
     pub(super) fn clear(&self) {
@@ -129,11 +130,14 @@ impl Store {
     }
 
     /// Publishes what `make` makes of what is there; with `None` all stays as it is.
-    fn write(&self, make: impl FnOnce(Option<&Snapshot>) -> Option<SnapshotBuilder>) -> Published {
+    fn write(
+        &self,
+        make: impl FnOnce(Option<&Snapshot>) -> Made,
+    ) -> Result<Published, ResourceError> {
         let writing = lock(&self.writing);
         let entered = self.enter(&writing, make);
         drop(writing);
-        self.settle(entered)
+        Ok(self.settle(entered?))
     }
 
     /// What is left to do of a write when no lock is held. It may be for nothing that the write changed: a stream that
@@ -148,16 +152,16 @@ impl Store {
     fn enter(
         &self,
         decoration: &Decoration,
-        make: impl FnOnce(Option<&Snapshot>) -> Option<SnapshotBuilder>,
-    ) -> Entered {
+        make: impl FnOnce(Option<&Snapshot>) -> Made,
+    ) -> Result<Entered, ResourceError> {
         let former = self.streams.ledger();
         let held = former.publication().map(|held| held.snapshot());
-        let Some(mut next) = make(held) else {
-            return Entered {
+        let Some(mut next) = make(held)? else {
+            return Ok(Entered {
                 published: Published::Unchanged(former.last()),
                 enqueue: false,
                 _former: former,
-            };
+            });
         };
         if let Some(label) = &decoration.label {
             next.label(self.type_url.clone(), label.clone());
@@ -170,11 +174,11 @@ impl Store {
             };
             self.streams.replace(next, changed)
         });
-        Entered {
+        Ok(Entered {
             published,
             enqueue,
             _former: former,
-        }
+        })
     }
 
     fn start(&self) -> SnapshotBuilder {
@@ -183,14 +187,19 @@ impl Store {
         start
     }
 
-    fn put(&self, next: &mut SnapshotBuilder, changes: BTreeMap<Name, Option<Resource>>) {
-        for (name, resource) in changes {
-            next.remove(&self.type_url, &name);
-            if let Some(resource) = resource {
-                let put = next.insert_shared(resource);
-                put.expect("the name was taken out just now");
-            }
+    /// Takes out first, so that what is put in is compared with nothing that goes.
+    fn put(
+        &self,
+        next: &mut SnapshotBuilder,
+        changes: BTreeMap<Name, Option<Resource>>,
+    ) -> Result<(), ResourceError> {
+        for name in changes.keys() {
+            next.remove(&self.type_url, name);
         }
+        for resource in changes.into_values().flatten() {
+            next.insert_shared(resource)?;
+        }
+        Ok(())
     }
 
     fn set_of<'a>(&self, ledger: &'a Ledger) -> Option<&'a ResourceSet> {
@@ -198,6 +207,9 @@ impl Store {
         publication.snapshot().set(&self.type_url)
     }
 }
+
+/// What a write makes of what there is; with `None` all stays as it is.
+type Made = Result<Option<SnapshotBuilder>, ResourceError>;
 
 /// What came of a write. What was there before is let go with it, when no lock is held.
 #[derive(Debug)]

@@ -91,7 +91,9 @@ impl Changed {
         let before = names.clone().filter_map(|name| old.get(name));
         let resources = before.chain(diff.upserts());
         let others = resources.flat_map(Resource::other_identifiers);
-        Self::Identifiers(names.chain(others).cloned().collect())
+        // Streams watch names without parameters, and so without constraints.
+        let names = names.map(Name::to_stem);
+        Self::Identifiers(names.chain(others.cloned()).collect())
     }
 }
 

@@ -31,7 +31,8 @@ impl LinearCacheWriter {
     /// on the number of streams.
     ///
     /// # Errors
-    /// As [`ResourceBuilder::build`], and [`ResourceError::WrongType`]; nothing is published then.
+    /// As [`ResourceBuilder::build`], and [`ResourceError::WrongType`], and as [`batch`](Self::batch) of alternatives; nothing
+    /// is published then.
     pub fn upsert(&self, resource: ResourceBuilder) -> Result<Published, ResourceError> {
         self.batch(|edit| edit.upsert(resource).map(drop))
     }
@@ -53,7 +54,8 @@ impl LinearCacheWriter {
     pub fn remove(&self, name: impl Into<Name>) -> Published {
         let mut edit = self.store.edit();
         edit.remove(name);
-        self.store.apply(edit)
+        let removed = self.store.apply(edit);
+        removed.expect("what is left was published together before")
     }
 
     /// Publishes several changes as one: streams are woken once, and see all of them or none.
@@ -62,14 +64,15 @@ impl LinearCacheWriter {
     /// A batch that puts nothing in publishes nothing as long as nothing is published.
     ///
     /// # Errors
-    /// That of `edit`; nothing is published then.
-    pub fn batch<E>(
+    /// That of `edit`, and that of alternatives which a client is not to choose from ([`ResourceError::AlternativesDiffer`],
+    /// [`ResourceError::AlternativesOverlap`], [`ResourceError::TooManyAlternatives`]); nothing is published then.
+    pub fn batch<E: From<ResourceError>>(
         &self,
         edit: impl FnOnce(&mut LinearEdit) -> Result<(), E>,
     ) -> Result<Published, E> {
         let mut changes = self.store.edit();
         edit(&mut changes)?;
-        Ok(self.store.apply(changes))
+        Ok(self.store.apply(changes)?)
     }
 
     /// Makes these the resources, all at once, and publishes what that changes: a resource that is equal keeps its
@@ -88,7 +91,7 @@ impl LinearCacheWriter {
         for resource in resources {
             edit.insert(resource)?;
         }
-        Ok(self.store.replace(edit))
+        self.store.replace(edit)
     }
 
     /// A label of the caller's own, to be shown as the version of the type by what is sent from now on. It decorates:

@@ -9,7 +9,8 @@ use super::memo::Memo;
 /// How many merged values of a union are held when no stream needs them.
 const KEPT: usize = 4;
 
-/// Merges the sets of several parts into one: of those that have one name, the first part's stands.
+/// Merges the sets of several parts into one: of those that have one name, what the first part has of it stands, with all
+/// alternatives: those of several parts need not go together.
 ///
 /// Streams whose parts show them the same values share one merged value, and so its chunks' encodings and its
 /// differences. A value is made from an earlier one by what changed in the parts, so that it costs what changed.
@@ -126,21 +127,31 @@ fn change(
     inputs: &[ResourceSet],
     parts: &[usize],
 ) -> (ResourceSet, Arc<ClashSet>) {
-    let mut set = set.edit();
+    let before = set;
+    let mut set = before.edit();
     let mut changed = Vec::new();
-    for name in names {
-        let mut held = inputs.iter().zip(parts);
-        let held = held
-            .by_ref()
-            .filter_map(|(set, part)| Some((set.entry(name)?, *part)));
-        let held: Vec<_> = held.collect();
-        match held.first() {
-            Some((resource, _)) => set.upsert(Resource::clone(resource)),
-            None => match inputs.iter().find_map(|set| set.held(name)) {
-                Some(pending) => set.upsert(pending.clone()),
-                None => set.remove(name.clone()),
-            },
+    let stems: BTreeSet<_> = names.into_iter().map(Name::to_stem).collect();
+    for name in &stems {
+        let held = inputs.iter().zip(parts);
+        let held = held.map(|(set, part)| (set.named(name).collect::<Vec<_>>(), *part));
+        let held: Vec<_> = held.filter(|(entries, _)| !entries.is_empty()).collect();
+        let stands = match held.first() {
+            Some((entries, _)) => entries.clone(),
+            None => inputs
+                .iter()
+                .find_map(|set| set.held(name))
+                .into_iter()
+                .collect(),
         };
+        let pending = before.held(name).filter(|held| held.is_pending());
+        for gone in before.named(name).chain(pending).map(Resource::name) {
+            if stands.iter().all(|entry| entry.name() != gone) {
+                set.remove(gone.clone());
+            }
+        }
+        stands.iter().for_each(|entry| {
+            set.upsert(Resource::clone(entry));
+        });
         let sides = sides(&held);
         if clashes.get(name) != sides {
             changed.push((name.clone(), sides));
@@ -150,13 +161,19 @@ fn change(
         true => Arc::clone(clashes),
         false => Arc::new(clashes.with(changed)),
     };
-    (set.finish(), clashes)
+    let set = set.finish();
+    let set = set.expect("what one part has of a name was published together");
+    (set, clashes)
 }
 
-/// The part whose resource stands and the first that has another one, of what the parts have under one name.
-fn sides(held: &[(&Resource, usize)]) -> Option<Sides> {
+/// The part whose resources stand and the first that has others, of what the parts have under one name.
+fn sides(held: &[(Vec<&Resource>, usize)]) -> Option<Sides> {
     let ((stands, served), others) = held.split_first()?;
-    let other = others.iter().find(|(other, _)| !other.same_content(stands));
+    let is_same = |(a, b): (&&Resource, &&Resource)| a.name() == b.name() && a.same_content(b);
+    let differs = |other: &Vec<&Resource>| {
+        other.len() != stands.len() || !other.iter().zip(stands).all(is_same)
+    };
+    let other = others.iter().find(|(other, _)| differs(other));
     other.map(|(_, hidden)| Sides {
         served: *served,
         hidden: *hidden,

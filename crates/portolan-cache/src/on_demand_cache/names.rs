@@ -352,8 +352,11 @@ impl<K: GroupKey> Names<K> {
             (Found::Resource(resource), keep) if is_answer(&wanted, &resource) => {
                 (Some(resource.without_wildcard()), keep)
             }
-            (Found::Resource(_), _) => {
-                let text = "what was found has neither the name nor the alias";
+            (Found::Resource(found), _) => {
+                let text = match found.constraints() {
+                    Some(_) => "what was found has constraints, and a name has one answer for all",
+                    None => "what was found has neither the name nor the alias",
+                };
                 let failure = ResourceFailure::not_found(text);
                 (failed(&wanted, failure), Keep::For(retry))
             }
@@ -468,6 +471,7 @@ pub(super) type Changed<K> = (K, Vec<Key>);
 fn is_answer<K>(wanted: &Wanted<K>, resource: &Resource) -> bool {
     let name = &wanted.name;
     *resource.type_url() == wanted.type_url
+        && resource.constraints().is_none()
         && (resource.name() == name || resource.aliases().contains(name))
 }
 

@@ -6,7 +6,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use portolan_core::{
-    Generation, GroupKey, Lookup, Name, Published, Resource, Snapshot, SnapshotBuilder, TypeUrl,
+    Generation, GroupKey, Lookup, Name, Published, Resource, ResourceError, Snapshot,
+    SnapshotBuilder, TypeUrl,
 };
 
 use super::limits::OnDemandLimits;
@@ -250,7 +251,11 @@ impl<K: GroupKey> Store<K> {
         let base = self.target(&state, group)?;
         let mut builder = base.edit();
         for entry in state.names.all(group) {
-            if matches!(base.lookup(entry.type_url(), entry.name()), Lookup::Absent) {
+            let (url, name) = (entry.type_url(), entry.name());
+            let alternatives = base
+                .set(url)
+                .is_some_and(|set| set.named(name).next().is_some());
+            if !alternatives && matches!(base.lookup(url, name), Lookup::Absent) {
                 put(&mut builder, entry);
             }
         }
@@ -300,8 +305,12 @@ fn has(base: Option<&Snapshot>, url: &TypeUrl, name: &Name) -> bool {
 }
 
 fn put(builder: &mut SnapshotBuilder, entry: &Resource) {
+    // What a base has of a name with constraints stands, and may still be there when it is no longer the base's.
     let put = builder.insert_shared(entry.clone());
-    debug_assert!(put.is_ok(), "{entry:?} is there already");
+    debug_assert!(
+        !matches!(put, Err(ResourceError::Duplicate { .. })),
+        "{entry:?} is there already"
+    );
 }
 
 impl<K: GroupKey> fmt::Debug for Store<K> {

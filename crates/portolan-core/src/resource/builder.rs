@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::entry::Entries;
 use super::{Attributes, Inner, Resource, Standing};
 use crate::digest::Digest;
-use crate::{Name, ResourceError, TypeUrl, Version, xdstp};
+use crate::{Constraints, Name, ResourceError, TypeUrl, Version, xdstp};
 
 /// A [`Resource`] under construction.
 #[derive(Clone, Debug)]
@@ -41,9 +41,11 @@ impl ResourceBuilder {
         self
     }
 
-    /// See [`Resource::constraints`].
-    pub fn constraints(mut self, constraints: impl Into<Bytes>) -> Self {
-        self.attributes.constraints = Some(constraints.into());
+    /// Makes it the alternative of its name that is meant for clients whose parameters match, see [`Constraints`]. They
+    /// become part of its name.
+    pub fn constraints(mut self, constraints: Constraints) -> Self {
+        self.name = self.name.with_constraints(&constraints);
+        self.attributes.constraints = Some(Arc::new(constraints));
         self
     }
 
@@ -68,8 +70,8 @@ impl ResourceBuilder {
     /// Hashes and encodes.
     ///
     /// # Errors
-    /// [`ResourceError::Unnamed`], [`ResourceError::Untyped`], [`ResourceError::InvalidTtl`] and
-    /// [`ResourceError::InvalidName`].
+    /// [`ResourceError::Unnamed`], [`ResourceError::Untyped`], [`ResourceError::InvalidTtl`],
+    /// [`ResourceError::InvalidName`] and [`ResourceError::InvalidConstraints`].
     pub fn build(self) -> Result<Resource, ResourceError> {
         self.build_onto(None)
     }
@@ -97,8 +99,9 @@ impl ResourceBuilder {
 
     /// Whether clients can ask for what is in URL form.
     pub(super) fn check_names(&self) -> Result<(), ResourceError> {
+        self.check_constraints()?;
         for name in [&self.name].into_iter().chain(&self.attributes.aliases) {
-            xdstp::check(name, self.type_url.as_str()).map_err(|malformed| {
+            xdstp::check(name.stem(), self.type_url.as_str()).map_err(|malformed| {
                 ResourceError::InvalidName {
                     type_url: self.type_url.clone(),
                     name: name.clone(),
@@ -109,9 +112,29 @@ impl ResourceBuilder {
         Ok(())
     }
 
+    fn check_constraints(&self) -> Result<(), ResourceError> {
+        let invalid = |name: &Name, reason| ResourceError::InvalidConstraints {
+            type_url: self.type_url.clone(),
+            name: name.clone(),
+            reason,
+        };
+        let mut aliases = self.attributes.aliases.iter();
+        if let Some(alias) = aliases.find(|alias| !alias.is_stem()) {
+            return Err(invalid(alias, "an alias has constraints"));
+        }
+        match &self.attributes.constraints {
+            Some(constraints) => match constraints.fault() {
+                Some(reason) => Err(invalid(&self.name, reason)),
+                None => Ok(()),
+            },
+            None if self.name.is_stem() => Ok(()),
+            None => Err(invalid(&self.name, "a name holds a NUL")),
+        }
+    }
+
     /// Whether clients can ask for it.
     pub(super) fn check(&self) -> Result<(), ResourceError> {
-        if self.name.is_empty() {
+        if self.name.stem().is_empty() {
             let type_url = self.type_url.clone();
             return Err(ResourceError::Unnamed { type_url });
         }
@@ -189,7 +212,7 @@ impl ResourceBuilder {
         if let Some(constraints) = &self.attributes.constraints {
             digest = Digest::new("constrained")
                 .field(&digest.finish().to_be_bytes())
-                .field(constraints);
+                .field(constraints.to_string().as_bytes());
         }
         digest.finish()
     }

@@ -2,7 +2,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::Attributes;
 use crate::wire::{field_len, put_field, put_head};
-use crate::{Name, TypeUrl, Version};
+use crate::{Constraints, Name, TypeUrl, Version};
 
 /// Field numbers of `envoy.service.discovery.v3.Resource` and of the two responses.
 mod field {
@@ -12,7 +12,8 @@ mod field {
     pub(super) const VERSION: u8 = 1;
     pub(super) const NAME: u8 = 3;
     pub(super) const ALIASES: u8 = 4;
-    pub(super) const RESOURCE_NAME: u8 = 5;
+    pub(super) const RESOURCE_NAME: u8 = 8;
+    /// Of `ResourceName`.
     pub(super) const RESOURCE_NAME_NAME: u8 = 1;
     pub(super) const RESOURCE_NAME_CONSTRAINTS: u8 = 2;
     pub(super) const ANY_TYPE_URL: u8 = 1;
@@ -72,19 +73,41 @@ impl Entries {
 fn head(name: &Name, version: &Version, attributes: &Attributes) -> BytesMut {
     let mut head = BytesMut::new();
     put_field(field::VERSION, version.as_str().as_bytes(), &mut head);
-    match &attributes.constraints {
-        None => put_field(field::NAME, name.as_bytes(), &mut head),
-        Some(constraints) => {
-            let len = field_len(name.len()) + field_len(constraints.len());
-            put_head(field::RESOURCE_NAME, len, &mut head);
-            put_field(field::RESOURCE_NAME_NAME, name.as_bytes(), &mut head);
-            put_field(field::RESOURCE_NAME_CONSTRAINTS, constraints, &mut head);
-        }
-    }
+    put_name(name, attributes.constraints.as_deref(), &mut head);
     for alias in &attributes.aliases {
         put_field(field::ALIASES, alias.as_bytes(), &mut head);
     }
     head
+}
+
+/// What names a resource in an `envoy.service.discovery.v3.Resource`: one of two fields (C-314).
+pub(crate) fn put_name(name: &Name, constraints: Option<&Constraints>, out: &mut BytesMut) {
+    match constraints {
+        None => put_field(field::NAME, name.stem().as_bytes(), out),
+        Some(constraints) => {
+            let name = resource_name(name.stem(), Some(constraints));
+            put_field(field::RESOURCE_NAME, &name, out);
+        }
+    }
+}
+
+/// A name as an encoded `envoy.service.discovery.v3.ResourceName`, with its constraints if it has any.
+#[must_use]
+pub fn encoded_resource_name(name: &Name) -> Bytes {
+    resource_name(name.stem(), name.constraints().as_ref()).freeze()
+}
+
+fn resource_name(stem: &str, constraints: Option<&Constraints>) -> BytesMut {
+    let mut out = BytesMut::new();
+    put_field(field::RESOURCE_NAME_NAME, stem.as_bytes(), &mut out);
+    if let Some(constraints) = constraints {
+        put_field(
+            field::RESOURCE_NAME_CONSTRAINTS,
+            &constraints.encoded(),
+            &mut out,
+        );
+    }
+    out
 }
 
 /// The delta entry of a name for which there is no resource: name and alias without a body (C-221).

@@ -13,10 +13,14 @@ use bytes::Bytes;
 
 pub use self::builder::ResourceBuilder;
 pub(crate) use self::entry::Entries;
-pub use self::entry::{EntryForm, bodyless_entry};
+pub(crate) use self::entry::put_name;
+pub use self::entry::{EntryForm, bodyless_entry, encoded_resource_name};
 use crate::digest::Digest;
 use crate::well_known::VIRTUAL_HOST;
-use crate::{Facts, Name, References, ResourceError, ResourceFailure, TypeUrl, Version};
+use crate::{
+    Constraints, DynamicParameters, Facts, Name, References, ResourceError, ResourceFailure,
+    TypeUrl, Version,
+};
 
 /// One named, versioned, encoded resource. Immutable; cloning is cheap.
 ///
@@ -73,25 +77,27 @@ struct Attributes {
     caller_version: Option<Version>,
     ttl: Option<Duration>,
     aliases: Vec<Name>,
-    constraints: Option<Bytes>,
+    constraints: Option<Arc<Constraints>>,
     on_demand: bool,
 }
 
 impl Resource {
-    /// Starts a resource: its type, its name, and its body, an encoded message of that type.
+    /// Starts a resource: its type, its name, and its body, an encoded message of that type. What a name has of
+    /// constraints the resource has too.
     pub fn builder(
         type_url: impl Into<TypeUrl>,
         name: impl Into<Name>,
         body: impl Into<Bytes>,
     ) -> ResourceBuilder {
-        let type_url = type_url.into();
+        let (type_url, name) = (type_url.into(), name.into());
         let attributes = Attributes {
             on_demand: type_url == VIRTUAL_HOST,
+            constraints: name.constraints().map(Arc::new),
             ..Attributes::default()
         };
         ResourceBuilder {
             type_url,
-            name: name.into(),
+            name,
             body: body.into(),
             attributes,
         }
@@ -164,7 +170,7 @@ impl Resource {
         &self.0.type_url
     }
 
-    /// The name.
+    /// The name, with the [constraints](Self::constraints) if there are any: no two resources of a set have one name.
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.0.name
@@ -256,16 +262,28 @@ impl Resource {
         builder.on_demand(true).encode()
     }
 
-    /// Encoded `DynamicParameterConstraints` that select the clients for which this variant is meant.
+    /// Which clients are meant; `None` where all are (C-316).
     #[must_use]
-    pub fn constraints(&self) -> Option<&Bytes> {
-        self.0.attributes.constraints.as_ref()
+    pub fn constraints(&self) -> Option<&Constraints> {
+        self.0.attributes.constraints.as_deref()
+    }
+
+    /// Whether it is meant for clients that ask for it with these parameters.
+    #[must_use]
+    pub fn is_for(&self, parameters: &DynamicParameters) -> bool {
+        let constraints = self.constraints();
+        constraints.is_none_or(|constraints| constraints.matches(parameters))
     }
 
     /// Whether a wildcard leaves it out, so that only clients that name it get it.
     #[must_use]
     pub fn on_demand(&self) -> bool {
         self.0.attributes.on_demand
+    }
+
+    /// Whether every wildcard covers it, whatever its parameters.
+    pub(crate) fn is_for_all(&self) -> bool {
+        !self.on_demand() && self.constraints().is_none()
     }
 
     /// The encoded message.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ResourceSet;
 use crate::well_known::CLUSTER;
 
 fn resource(body: &'static [u8]) -> Resource {
@@ -137,12 +138,57 @@ fn c332_it_can_be_sent_under_another_spelling() {
 }
 
 #[test]
-fn constraints_travel_with_the_name() {
+fn c313_c314_constraints_travel_with_the_name() {
     let r = Resource::builder(CLUSTER, "a", &b""[..])
         .version("1")
-        .constraints(&b"\x08\x01"[..])
+        .constraints(Constraints::value("k", "v"))
         .build()
         .unwrap();
-    let head = b"\x0a\x011\x2a\x07\x0a\x01a\x12\x02\x08\x01";
+    let head = b"\x0a\x011\x42\x0d\x0a\x01a\x12\x08\x0a\x06\x0a\x01k\x12\x01v";
     assert_eq!(r.entry(EntryForm::Delta)[2..][..head.len()], head[..]);
+    assert_eq!(r.name().stem(), "a");
+    assert_eq!(r.name().constraints().as_ref(), r.constraints());
+}
+
+#[test]
+fn a_name_with_a_nul_has_constraints() {
+    let build = |name: &str| Resource::builder(CLUSTER, name, &b""[..]).build();
+    assert!(build("a\0k=v").is_ok_and(|r| r.constraints().is_some()));
+    for name in ["a\0", "a\0b", "a\0\0k=v"] {
+        let error = build(name).unwrap_err();
+        assert!(
+            matches!(error, ResourceError::InvalidConstraints { .. }),
+            "{error}"
+        );
+    }
+    assert!(matches!(build("\0k=v"), Err(ResourceError::Unnamed { .. })));
+    let alias = Resource::builder(CLUSTER, "a", &b""[..])
+        .alias("a\0k=v")
+        .build();
+    assert!(matches!(
+        alias,
+        Err(ResourceError::InvalidConstraints { .. })
+    ));
+}
+
+#[test]
+fn c324_constraints_are_part_of_what_a_resource_is() {
+    let of = |value: &str| {
+        let builder = Resource::builder(CLUSTER, "a", &b""[..]);
+        builder
+            .constraints(Constraints::value("env", value))
+            .build()
+            .unwrap()
+    };
+    assert_ne!(of("prod").name(), of("test").name());
+    assert_ne!(of("prod").version(), of("test").version());
+    let set = ResourceSet::new([of("prod"), of("test")]).unwrap();
+    let meant = |value: &str| {
+        let parameters = DynamicParameters::from([("env", value)]);
+        let named = set.named("a").filter(|r| r.is_for(&parameters));
+        named.map(|r| r.name().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(meant("prod"), ["a{env=prod}"]);
+    assert_eq!(meant("qa"), [""; 0]);
+    assert!(set.named("b").next().is_none() && set.get("a").is_none());
 }

@@ -34,9 +34,9 @@ pub(super) struct Chunk {
 impl Chunk {
     pub(super) fn new(resources: Vec<Resource>) -> Self {
         debug_assert!(!resources.is_empty() && resources.len() <= MAX_CHUNK);
-        let on_demand = resources.iter().filter(|r| r.on_demand()).count();
+        let on_demand = resources.iter().filter(|r| !r.is_for_all()).count();
         let has_pending = resources.iter().any(Resource::is_pending);
-        let covered = resources.iter().filter(|r| !r.on_demand());
+        let covered = resources.iter().filter(|r| r.is_for_all());
         Self {
             lens: EncodedLen::of(covered),
             resources: resources.into_boxed_slice(),
@@ -63,7 +63,7 @@ impl Chunk {
         at.ok().map(|at| &self.resources[at])
     }
 
-    /// Number of resources that a wildcard leaves out.
+    /// Number of resources that not every wildcard covers.
     pub(super) fn on_demand(&self) -> usize {
         self.on_demand
     }
@@ -78,7 +78,7 @@ impl Chunk {
         self.lens
     }
 
-    /// The entries of all resources that a wildcard covers, encoded once.
+    /// The entries of all resources that every wildcard covers, encoded once.
     pub(super) fn encoded(&self, form: EntryForm) -> &Bytes {
         let cell = match form {
             EntryForm::Sotw => &self.sotw,
@@ -86,7 +86,7 @@ impl Chunk {
         };
         cell.get_or_init(|| {
             ENCODED.fetch_add(1, Ordering::Relaxed);
-            concat(self.resources.iter().filter(|r| !r.on_demand()), form)
+            concat(self.resources.iter().filter(|r| r.is_for_all()), form)
         })
     }
 

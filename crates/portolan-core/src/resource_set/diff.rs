@@ -73,7 +73,8 @@ impl Diff {
             let replaced = upserts.iter().map(Resource::name);
             replaced.chain(&removals).filter_map(was)
         };
-        let on_demand = upserts.iter().chain(former()).any(Resource::on_demand);
+        let mut differing = upserts.iter().chain(former());
+        let on_demand = differing.any(|r| !r.is_for_all());
         // No wildcard covers what is no resource.
         let is_other = |r: &Resource| !r.is_resource();
         let other = on_demand && upserts.iter().chain(former()).any(is_other);
@@ -125,7 +126,7 @@ impl Diff {
             .chain(&*self.removals)
     }
 
-    /// Whether a resource outside the wildcard differs, so that a wildcard subscriber must not be sent all of it.
+    /// Whether a resource differs that not every wildcard covers, so that a wildcard subscriber must not be sent all of it.
     #[must_use]
     pub fn touches_on_demand(&self) -> bool {
         self.on_demand

@@ -1,9 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::aliases::AliasChanges;
 use super::chunk::{Chunk, MAX_CHUNK};
 use super::{Changes, Diff, ResourceSet};
+use crate::dynamic_parameters::check_alternatives;
 use crate::{Name, Resource, ResourceError};
 
 /// New chunks are filled to three quarters, so that insertions do not split them at once.
@@ -17,7 +18,7 @@ impl ResourceSet {
     ///
     /// # Errors
     /// [`ResourceError::Duplicate`] names a name that occurs twice; [`ResourceError::WrongType`] a resource whose
-    /// type is not that of the first.
+    /// type is not that of the first. Alternatives are refused as by [`ResourceSetEdit::finish`].
     pub fn new(resources: impl IntoIterator<Item = Resource>) -> Result<Self, ResourceError> {
         let mut changes = Changes::new();
         let mut expected = None;
@@ -37,7 +38,24 @@ impl ResourceSet {
                 });
             }
         }
-        Ok(Self::empty().apply(changes))
+        Self::empty().checked(changes)
+    }
+
+    /// The set after these changes, which make no alternatives that nobody can choose from.
+    fn checked(&self, changes: Changes) -> Result<Self, ResourceError> {
+        let constrained = changes
+            .values()
+            .flatten()
+            .any(|r| r.constraints().is_some());
+        let stems: BTreeSet<_> = match constrained || self.has_alternatives() {
+            true => changes.keys().map(Name::to_stem).collect(),
+            false => BTreeSet::new(),
+        };
+        let changed = self.apply(changes);
+        for stem in &stems {
+            check_alternatives(&changed.named(stem).collect::<Vec<_>>())?;
+        }
+        Ok(changed)
     }
 
     /// The set that holds exactly `resources`, sharing with `self` whatever is equal. Gives `self` back where all is.
@@ -204,8 +222,12 @@ impl ResourceSetEdit {
     }
 
     /// The changed set; the base itself where nothing changed.
-    #[must_use]
-    pub fn finish(self) -> ResourceSet {
-        self.base.apply(self.changes)
+    ///
+    /// # Errors
+    /// [`ResourceError::AlternativesDiffer`], [`ResourceError::AlternativesOverlap`] and
+    /// [`ResourceError::TooManyAlternatives`] where a name has several resources now of which it is not said which one a
+    /// client is to have (C-321).
+    pub fn finish(self) -> Result<ResourceSet, ResourceError> {
+        self.base.checked(self.changes)
     }
 }

@@ -54,7 +54,7 @@ impl ValueId {
 /// let old: ResourceSet = ResourceSet::new([cluster("a", b"1")?, cluster("b", b"1")?])?;
 /// let mut edit = old.edit();
 /// edit.upsert(cluster("b", b"2")?);
-/// let new = edit.finish();
+/// let new = edit.finish()?;
 ///
 /// let diff = new.diff_from(&old);
 /// assert_eq!(diff.upserts().len(), 1);
@@ -82,8 +82,9 @@ struct Totals {
     len: usize,
     failed: usize,
     pending: usize,
-    /// Entries that no wildcard covers, those that are no resources included.
+    /// Entries that no wildcard covers, or not every wildcard; those that are no resources included.
     on_demand: usize,
+    constrained: usize,
     timed: usize,
     sum: u128,
 }
@@ -93,7 +94,8 @@ impl Totals {
         self.len += 1;
         self.failed += usize::from(resource.failure().is_some());
         self.pending += usize::from(resource.is_pending());
-        self.on_demand += usize::from(resource.on_demand());
+        self.on_demand += usize::from(!resource.is_for_all());
+        self.constrained += usize::from(resource.constraints().is_some());
         self.timed += usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_add(resource.element());
     }
@@ -102,7 +104,8 @@ impl Totals {
         self.len -= 1;
         self.failed -= usize::from(resource.failure().is_some());
         self.pending -= usize::from(resource.is_pending());
-        self.on_demand -= usize::from(resource.on_demand());
+        self.on_demand -= usize::from(!resource.is_for_all());
+        self.constrained -= usize::from(resource.constraints().is_some());
         self.timed -= usize::from(resource.ttl().is_some());
         self.sum = self.sum.wrapping_sub(resource.element());
     }
@@ -176,13 +179,13 @@ impl ResourceSet {
         self.0.totals.pending > 0
     }
 
-    /// Number of resources that a wildcard covers: all that are not on demand.
+    /// Number of resources that every wildcard covers: all that are neither on demand nor have constraints.
     #[must_use]
     pub fn wildcard_len(&self) -> usize {
         self.0.totals.len - self.0.totals.on_demand
     }
 
-    /// Whether a wildcard covers every entry.
+    /// Whether every wildcard covers every entry.
     #[must_use]
     pub fn is_all_wildcard(&self) -> bool {
         self.0.totals.on_demand == 0
@@ -230,7 +233,29 @@ impl ResourceSet {
         self.get(name).is_some()
     }
 
-    /// What an identifier stands for: the resource or the error of that name, the resources that have it for an
+    /// What there is to say of a name whoever asks: the resource or the error without constraints, or else the
+    /// [alternatives](crate::Constraints).
+    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Resource> {
+        self.entry(name).into_iter().chain(self.alternatives(name))
+    }
+
+    /// The entries of a name that have constraints. They stand behind each other, and behind the one without.
+    fn alternatives<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Resource> {
+        let behind = self.has_alternatives().then(|| self.from(name));
+        let behind = behind.into_iter().flatten();
+        behind
+            .take_while(move |r| r.name().starts_with(name))
+            .skip_while(move |r| r.name().len() == name.len())
+            .take_while(move |r| r.name().stem().len() == name.len())
+    }
+
+    /// Whether anything has constraints.
+    #[must_use]
+    pub fn has_alternatives(&self) -> bool {
+        self.0.totals.constrained > 0
+    }
+
+    /// What an identifier stands for whoever asks: what is [named](Self::named) so, the resources that have it for an
     /// [alias](Resource::aliases), and if it is a [glob](Name::glob) its members. One may be among them twice.
     ///
     /// Costs O(what it stands for); of a glob, O(what its directory has at any depth and with any parameters).
@@ -239,10 +264,7 @@ impl ResourceSet {
         let owners = aliases.flat_map(move |aliases| aliases.owners(identifier));
         let aliased = owners.filter_map(|owner| self.get(owner));
         let members = self.members_of(identifier);
-        self.entry(identifier)
-            .into_iter()
-            .chain(aliased)
-            .chain(members)
+        self.named(identifier).chain(aliased).chain(members)
     }
 
     /// The resources beside each other in one directory, which are those between others whose names begin like theirs.

@@ -18,7 +18,7 @@ pub struct Selection(Picked);
 
 #[derive(Clone, Debug)]
 enum Picked {
-    /// What a wildcard covers of these chunks of a set; the chunks' own bytes.
+    /// What every wildcard covers of these chunks of a set; the chunks' own bytes.
     Chunks(ResourceSet, Range<usize>),
     /// Exactly the upserts of a difference; its memoised bytes.
     Diff(Arc<Diff>),
@@ -27,7 +27,7 @@ enum Picked {
 }
 
 impl Selection {
-    /// Everything of `set` that a wildcard covers.
+    /// Everything of `set` that every wildcard covers: what has constraints is left out.
     #[must_use]
     pub fn wildcard(set: &ResourceSet) -> Self {
         Self(Picked::Chunks(set.clone(), 0..set.chunks().len()))
@@ -59,7 +59,7 @@ impl Selection {
             Picked::Some(resources) => &resources[..],
         };
         let covered = self.chunks().iter().flat_map(|c| c.resources());
-        covered.filter(|r| !r.on_demand()).chain(listed)
+        covered.filter(|r| r.is_for_all()).chain(listed)
     }
 
     /// Number of resources.
@@ -87,6 +87,16 @@ impl Selection {
             Picked::Chunks(set, _) => set.is_timed(),
             Picked::Diff(diff) => diff.is_timed(),
             Picked::Some(resources) => resources.iter().any(|r| r.ttl().is_some()),
+        }
+    }
+
+    /// Whether any of them has constraints. May say yes where none has.
+    #[must_use]
+    pub fn has_alternatives(&self) -> bool {
+        match &self.0 {
+            Picked::Chunks(..) => false,
+            Picked::Diff(diff) => diff.touches_on_demand(),
+            Picked::Some(resources) => resources.iter().any(|r| r.constraints().is_some()),
         }
     }
 
@@ -119,7 +129,7 @@ impl Selection {
                 let chunks = self.chunks();
                 let after = chunks.partition_point(|c| c.first().as_str() <= name);
                 let chunk = &chunks[after.checked_sub(1)?];
-                chunk.get(name).filter(|r| !r.on_demand())
+                chunk.get(name).filter(|r| r.is_for_all())
             }
             Picked::Diff(diff) => by_name(diff.upserts()).map(|at| &diff.upserts()[at]),
             Picked::Some(resources) => by_name(resources).map(|at| &resources[at]),
@@ -173,7 +183,7 @@ impl Selection {
                 (from, len) = (at, 0);
             }
             if more > max {
-                let covered = chunk.resources().iter().filter(|r| !r.on_demand());
+                let covered = chunk.resources().iter().filter(|r| r.is_for_all());
                 out.extend(split_list(covered.cloned().collect(), form, max));
                 from = at + 1;
             } else {

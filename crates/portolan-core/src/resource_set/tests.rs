@@ -46,7 +46,7 @@ fn apply(set: &ResourceSet, model: &mut Model, edits: &[(u16, Option<u8>)]) -> R
             }
         }
     }
-    edit.finish()
+    edit.finish().unwrap()
 }
 
 fn failed(name: &str, text: &str) -> Resource {
@@ -70,7 +70,7 @@ fn errors_are_entries_and_no_resources() {
     edit.upsert(failed("a", "1"))
         .upsert(resource("b", 1))
         .remove("c");
-    let after = edit.finish();
+    let after = edit.finish().unwrap();
     assert_eq!((after.len(), after.entries_len()), (1, 2));
     for diff in [
         after.diff_from(&before),
@@ -87,7 +87,7 @@ fn errors_are_entries_and_no_resources() {
     }
     let mut again = after.edit();
     again.upsert(failed("a", "1"));
-    let again = again.finish();
+    let again = again.finish().unwrap();
     assert!(again.same_content(&after) && again.diff_from(&after).is_empty());
 }
 
@@ -97,7 +97,7 @@ fn what_is_pending_is_nothing_yet_and_no_news() {
     let empty = ResourceSet::new([resource("a", 1)]).unwrap();
     let mut edit = empty.edit();
     edit.upsert(pending("b")).upsert(pending("c"));
-    let waiting = edit.finish();
+    let waiting = edit.finish().unwrap();
     assert_eq!((waiting.len(), waiting.entries_len()), (1, 1));
     assert!(waiting.entry("b").is_none() && waiting.is_pending("b") && !waiting.is_pending("a"));
     assert_eq!(
@@ -115,7 +115,7 @@ fn what_is_pending_is_nothing_yet_and_no_news() {
     edit.upsert(resource("b", 1))
         .remove("c")
         .upsert(pending("a"));
-    let settled = edit.finish();
+    let settled = edit.finish().unwrap();
     for diff in diffs(&settled, &waiting) {
         let upserts: Vec<_> = diff.upserts().iter().map(|r| r.name().as_str()).collect();
         assert_eq!(upserts, ["b"]);
@@ -204,7 +204,7 @@ fn a_change_touches_one_chunk_and_shares_the_others() {
     let old = numbered(10_000);
     let mut edit = old.edit();
     edit.upsert(resource("r-005000", 1));
-    let new = edit.finish();
+    let new = edit.finish().unwrap();
     let shared = |a: &Arc<Chunk>| old.chunks().iter().any(|b| Arc::ptr_eq(a, b));
     let own = new.chunks().iter().filter(|c| !shared(c)).count();
     assert_eq!(own, 1);
@@ -231,7 +231,7 @@ fn what_a_wildcard_covers_is_counted_through_all_changes() {
             Some(on_demand) => edit.upsert(with(name, on_demand)),
             None => edit.remove(name),
         };
-        set = edit.finish();
+        set = edit.finish().unwrap();
         assert_eq!(set.len(), set.iter().count());
         let covered = set.iter().filter(|r| !r.on_demand()).count();
         assert_eq!(set.wildcard_len(), covered, "after {name}");
@@ -250,7 +250,7 @@ fn removing_what_is_not_there_gives_the_same_value() {
     let set = numbered(10);
     let mut edit = set.edit();
     edit.remove("nobody");
-    assert_eq!(edit.finish().id(), set.id());
+    assert_eq!(edit.finish().unwrap().id(), set.id());
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn chunks_that_ran_empty_are_joined() {
     for i in (0..10_000).filter(|i| i % 20 != 0) {
         edit.remove(format!("r-{i:06}"));
     }
-    set = edit.finish();
+    set = edit.finish().unwrap();
     assert_eq!(set.len(), 500);
     assert!(set.chunks().len() <= 20, "{} chunks", set.chunks().len());
 }
@@ -274,7 +274,7 @@ fn an_edited_set_knows_what_was_edited() {
     edit.upsert(same_but_for_ttl.build().unwrap());
     edit.upsert(resource("r-000002", 1));
     edit.remove("r-000003");
-    let new = edit.finish();
+    let new = edit.finish().unwrap();
     let noted = new.memo().get(old.id()).expect("nobody had to ask");
     let names: Vec<_> = noted.names().map(Name::as_str).collect();
     assert_eq!(names, ["r-000002", "r-000003"]);
@@ -296,7 +296,7 @@ fn a_difference_is_timed_when_something_new_or_changed_has_a_time_to_live() {
     let with = |resource| {
         let mut edit = old.edit();
         edit.upsert(resource);
-        edit.finish()
+        edit.finish().unwrap()
     };
     for (new, timed) in [
         (with(living(1)), true),
@@ -320,7 +320,7 @@ fn an_edit_shows_what_was_edited_and_keeps_the_value_where_nothing_was() {
     for name in ["r-000001", "r-000002"] {
         edit.upsert(old.get(name).unwrap().clone());
     }
-    assert_eq!(edit.finish().id(), old.id());
+    assert_eq!(edit.finish().unwrap().id(), old.id());
 }
 
 #[test]
@@ -336,14 +336,14 @@ fn a_difference_tells_whether_it_is_about_what_is_on_demand() {
     let on_demand = Resource::builder(CLUSTER, "od", vec![0]).on_demand(true);
     let old = numbered(2);
     let touches = |edit: ResourceSetEdit, from: &ResourceSet| {
-        edit.finish().diff_from(from).touches_on_demand()
+        edit.finish().unwrap().diff_from(from).touches_on_demand()
     };
     let mut edit = old.edit();
     edit.upsert(resource("r-000001", 1));
     assert!(!touches(edit, &old));
     let mut edit = old.edit();
     edit.upsert(on_demand.build().unwrap());
-    let with = edit.finish();
+    let with = edit.finish().unwrap();
     assert!(with.diff_from(&old).touches_on_demand());
     let mut edit = with.edit();
     edit.remove("od");
@@ -365,13 +365,13 @@ fn a_difference_is_remembered_by_value_and_bounded() {
     let old = numbered(100);
     let mut edit = old.edit();
     edit.upsert(resource("r-000001", 1));
-    let new = edit.finish();
+    let new = edit.finish().unwrap();
     assert!(Arc::ptr_eq(&new.diff_from(&old), &new.diff_from(&old)));
     let first = new.diff_from(&old);
     for i in 0..4 {
         let mut other = old.edit();
         other.remove(format!("r-{i:06}"));
-        let _ = new.diff_from(&other.finish());
+        let _ = new.diff_from(&other.finish().unwrap());
     }
     assert!(
         !Arc::ptr_eq(&first, &new.diff_from(&old)),

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Coverage, Inner, Referrers, Snapshot, TypeEntry};
+use crate::dynamic_parameters::check_alternatives;
 use crate::resource_set::Changes;
 use crate::{
     Lookup, Name, Resource, ResourceBuilder, ResourceError, ResourceFailure, ResourceSet, TypeUrl,
@@ -11,6 +12,11 @@ use crate::{
 /// A [`Snapshot`] under construction.
 ///
 /// An error leaves the builder as it was before the call.
+///
+/// Of a name there may be several resources, with other [constraints](crate::Constraints) each. One that is put in beside others is
+/// refused if a client might be meant by two ([`ResourceError::AlternativesDiffer`],
+/// [`AlternativesOverlap`](ResourceError::AlternativesOverlap),
+/// [`TooManyAlternatives`](ResourceError::TooManyAlternatives); C-321): take out first what it is to replace.
 #[derive(Debug)]
 pub struct SnapshotBuilder {
     previous: Option<Snapshot>,
@@ -26,9 +32,44 @@ pub struct SnapshotBuilder {
 struct Draft {
     kept: Option<ResourceSet>,
     changes: Changes,
+    /// Whether something with constraints was put in.
+    constrained: bool,
 }
 
 impl Draft {
+    fn of(kept: ResourceSet) -> Self {
+        Self {
+            kept: Some(kept),
+            ..Self::default()
+        }
+    }
+
+    /// Whether this may be put in beside what there is of its name.
+    fn check(&self, resource: &Resource) -> Result<(), ResourceError> {
+        let kept = self.kept.as_ref();
+        let has_alternatives =
+            self.constrained || kept.is_some_and(ResourceSet::has_alternatives);
+        let is_alone = resource.constraints().is_none() && !has_alternatives;
+        if is_alone || resource.is_pending() {
+            return Ok(());
+        }
+        let stem = resource.name().stem();
+        let kept = kept.into_iter().flat_map(|kept| kept.named(stem));
+        let kept = kept.filter(|r| !self.changes.contains_key(r.name()));
+        let changed = self.changes.range(resource.name().to_stem()..);
+        let changed = changed.take_while(|(name, _)| name.stem() == stem);
+        let put_in = changed.filter_map(|(_, resource)| resource.as_ref());
+        let others = kept.chain(put_in).filter(|r| r.name() != resource.name());
+        let mut all: Vec<_> = others.filter(|r| !r.is_pending()).collect();
+        all.push(resource);
+        check_alternatives(&all)
+    }
+
+    fn put(&mut self, resource: Resource) {
+        self.constrained |= resource.constraints().is_some();
+        self.changes.insert(resource.name().clone(), Some(resource));
+    }
+
     fn entry(&self, name: &str) -> Option<&Resource> {
         match self.changes.get(name) {
             Some(change) => change.as_ref(),
@@ -72,10 +113,7 @@ impl SnapshotBuilder {
         };
         self.coverage = previous.0.coverage.clone();
         for entry in &previous.0.types {
-            let draft = Draft {
-                kept: Some(entry.set.clone()),
-                changes: Changes::new(),
-            };
+            let draft = Draft::of(entry.set.clone());
             self.types.insert(entry.url.clone(), draft);
             if let Some(label) = &entry.label {
                 self.labels.insert(entry.url.clone(), label.clone());
@@ -109,7 +147,7 @@ impl SnapshotBuilder {
         let previous = self.previous.as_ref();
         let held = previous.and_then(|p| p.lookup(resource.type_url(), resource.name()).present());
         let resource = resource.build_onto(held)?;
-        self.put(resource);
+        self.put(resource)?;
         Ok(self)
     }
 
@@ -119,7 +157,7 @@ impl SnapshotBuilder {
     /// [`ResourceError::Duplicate`] names a name that was added before.
     pub fn insert_shared(&mut self, resource: Resource) -> Result<&mut Self, ResourceError> {
         self.check_new(resource.type_url(), resource.name())?;
-        self.put(resource);
+        self.put(resource)?;
         Ok(self)
     }
 
@@ -139,7 +177,7 @@ impl SnapshotBuilder {
         let previous = self.previous.as_ref();
         let held = previous.and_then(|p| p.set(failed.type_url())?.entry(failed.name()));
         let same = held.filter(|held| held.same_content(&failed)).cloned();
-        self.put(same.unwrap_or(failed));
+        self.put(same.unwrap_or(failed))?;
         Ok(self)
     }
 
@@ -153,7 +191,7 @@ impl SnapshotBuilder {
         type_url: impl Into<TypeUrl>,
         name: impl Into<Name>,
     ) -> Result<&mut Self, ResourceError> {
-        self.put(Resource::pending(type_url, name)?);
+        self.put(Resource::pending(type_url, name)?)?;
         Ok(self)
     }
 
@@ -188,11 +226,7 @@ impl SnapshotBuilder {
                 found: stray.type_url().clone(),
             });
         }
-        let draft = Draft {
-            kept: Some(set),
-            changes: Changes::new(),
-        };
-        self.types.insert(type_url.clone(), draft);
+        self.types.insert(type_url.clone(), Draft::of(set));
         Ok(self)
     }
 
@@ -277,11 +311,18 @@ impl SnapshotBuilder {
         }
     }
 
-    fn put(&mut self, resource: Resource) {
-        let draft = self.types.entry(resource.type_url().clone()).or_default();
-        draft
-            .changes
-            .insert(resource.name().clone(), Some(resource));
+    fn put(&mut self, resource: Resource) -> Result<(), ResourceError> {
+        match self.types.get_mut(resource.type_url()) {
+            Some(draft) => {
+                draft.check(&resource)?;
+                draft.put(resource);
+            }
+            None => {
+                let url = resource.type_url().clone();
+                self.types.entry(url).or_default().put(resource);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -388,7 +429,7 @@ mod tests {
 
         let mut edit = set.edit();
         edit.remove(Name::from("a"));
-        let emptied = edit.finish();
+        let emptied = edit.finish().unwrap();
         let mut builder = Snapshot::builder_from(&snapshot);
         builder.put_set(&CLUSTER, emptied.clone()).unwrap();
         assert_eq!(builder.build().set(&CLUSTER).unwrap().id(), emptied.id());

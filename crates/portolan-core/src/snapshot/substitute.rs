@@ -58,7 +58,7 @@ mod tests {
         let own = snapshot.set(&CLUSTER).unwrap();
         let mut edit = own.edit();
         edit.upsert(cluster("b").build().unwrap());
-        let union = edit.finish();
+        let union = edit.finish().unwrap();
         let shown = snapshot.with_sets([(CLUSTER, union.clone())]);
         assert_eq!(shown.set(&CLUSTER).unwrap().len(), 2);
         let expected = format!("v7+{}", &union.version().as_str()[..8]);

@@ -140,11 +140,10 @@ impl<'a> Own<'a> {
     fn named(mut self) -> Changes {
         let (known, subscription) = (&self.state.known, &self.state.subscription);
         let names = subscription.names().iter();
-        let is_linked = subscription.has_globs()
-            || self.set.has_aliases()
-            || known.has_links()
-            || known.claims_anything();
-        if !subscription.is_by_identifier() || !is_linked {
+        let is_linked = subscription.is_linked([self.set])
+            || known.is_linked(subscription)
+            || (subscription.is_by_identifier() && known.claims_anything());
+        if !is_linked {
             names.for_each(|name| self.compare(name));
             return self.finish();
         }
@@ -169,12 +168,19 @@ impl<'a> Own<'a> {
             }
             // What the client has it keeps until it is known what becomes of it.
             None if self.set.is_pending(name) => {}
+            // A client tells what it has from an earlier stream by name, whatever the constraints.
+            None if known.claims(name) && self.has_alternative(name) => {}
             None => {
                 if known.holds_name(name, subscription) || self.is_vanished_claim(name) {
                     self.removals.push(name.clone());
                 }
             }
         }
+    }
+
+    fn has_alternative(&self, name: &Name) -> bool {
+        let mut named = self.set.named(name);
+        named.any(|resource| self.state.subscription.covers(resource))
     }
 
     /// Whether a client brought the name of something that is gone and that it may have had by an alias. It is told where

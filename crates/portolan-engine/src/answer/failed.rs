@@ -18,7 +18,8 @@ pub(super) fn tell_missing(answer: &mut Answer, state: &TypeState) {
         _ => answer.resources.clone().take_failed(),
     };
     let waits = |entry: &Resource| {
-        let asked = state.owed.all_names || state.owed.is_asked(entry.name());
+        let is_asked = |name: &str| state.owed.is_asked(name);
+        let asked = state.owed.all_names || state.subscription.names_any(entry, is_asked);
         missing == MissingName::Bodyless && asked
     };
     let (told, failed): (Vec<_>, Vec<_>) = failed.into_iter().partition(waits);

@@ -20,7 +20,8 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
         return Outcome::silence(!changed);
     }
     let first = state.owed.wildcard || state.owed.all_names;
-    let unasked = |name| !state.owed.names.contains_key(name);
+    let is_asked = |name: &str| state.owed.names.contains_key(name);
+    let unasked = |name: &Name| !state.subscription.finds(name, |_| false, is_asked);
     let paced = !first && !now.hold && changes.names().any(unasked);
     let resources = state.subscription.select(set);
     let fresh = fresh(state, &changes, &resources);
@@ -72,7 +73,7 @@ fn touched(state: &TypeState, changes: &Changes) -> Touched {
 /// cannot be had (C-368).
 fn is_owed(state: &TypeState, set: &ResourceSet) -> bool {
     let (owed, names) = (&state.owed, state.subscription.names());
-    let is_told = |name: &Name| set.entry(name).is_some();
+    let is_told = |name: &Name| state.subscription.resolve(set, name).next().is_some();
     let mut asked = owed.names.iter().filter(|(_, why)| **why == Why::Asked);
     owed.wildcard
         || (owed.all_names && owed.even_nothing && !names.is_empty())

@@ -58,7 +58,10 @@ pub(super) fn compose(state: &TypeState, set: &ResourceSet, now: &Circumstances<
 fn owes_exactly(state: &TypeState, set: &ResourceSet) -> bool {
     let subscription = &state.subscription;
     let all = match subscription.is_wildcard() {
-        true => state.owed.wildcard && subscription.names().is_empty(),
+        true => {
+            let is_pure = subscription.is_pure_wildcard() && !set.has_alternatives();
+            state.owed.wildcard && is_pure
+        }
         false => subscription.names().is_all_of(set) && set.is_all_wildcard(),
     };
     all && state.owed.all_names
@@ -172,7 +175,7 @@ impl<'a> Draft<'a> {
         let owed = &state.owed;
         if owed.wildcard && !owed.unless_claimed {
             set.iter()
-                .filter(|r| !r.on_demand())
+                .filter(|r| state.subscription.wildcard_covers(r))
                 .for_each(|r| self.put(r));
         }
         if owed.all_names {
@@ -202,7 +205,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Puts in what something which was named stands for, as far as it `comes` by this; gives the number of all of it.
-    fn put_all(&mut self, named: &'a str, comes: impl Fn(&Resource) -> bool) -> usize {
+    fn put_all(&mut self, named: &'a Name, comes: impl Fn(&Resource) -> bool) -> usize {
         let (state, set) = (self.state, self.set);
         let mut count = 0;
         for entry in state.subscription.resolve(set, named) {
@@ -229,12 +232,13 @@ impl<'a> Draft<'a> {
             }
         }
         if state.subscription.is_wildcard() {
-            self.removed.extend(gone.into_iter().cloned());
+            self.removed.extend(gone.into_iter().map(told));
         }
     }
 
     /// A name that was asked for and does not exist, or is not known to exist yet.
-    fn missing(&mut self, name: &Name) {
+    fn missing(&mut self, named: &Name) {
+        let name = &told(named);
         if self.set.is_pending(name) || self.state.plan.withholds(name) {
             return;
         }
@@ -316,5 +320,14 @@ impl<'a> Draft<'a> {
             reason,
             fresh,
         }
+    }
+}
+
+/// A name as clients are told of what is gone: with its constraints, but not with the parameters that it was asked for with
+/// (C-320, C-323).
+fn told(name: &Name) -> Name {
+    match name.parameters() {
+        Some(_) => name.to_stem(),
+        None => name.clone(),
     }
 }

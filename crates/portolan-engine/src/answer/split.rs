@@ -1,7 +1,7 @@
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-use portolan_core::{Name, ResponseSplit, Selection};
+use portolan_core::{Name, Resource, ResponseSplit, Selection};
 
 use super::Answer;
 use crate::cut::cut;
@@ -34,17 +34,20 @@ impl Answer {
         if rule == ResponseSplit::Never || self.encoded_len(rendering) <= max {
             return VecDeque::from([self]);
         }
-        let resources = rendering.split(self.resources.clone(), max).into_iter();
-        let resources = resources.filter(|part| !part.is_empty()).map(|part| Part {
-            resources: part,
+        let stems: BTreeSet<_> = match self.removed.iter().all(Name::is_stem) {
+            true => BTreeSet::new(),
+            false => self.resources.iter().map(|r| r.name().stem()).collect(),
+        };
+        let is_replaced = |name: &Name| !name.is_stem() && stems.contains(name.stem());
+        let (replaced, removed): (Vec<_>, Vec<_>) = self.removed.into_iter().partition(is_replaced);
+        let resources = match replaced.is_empty() {
+            true => parts(rendering.split(self.resources.clone(), max)),
+            false => replacing_parts(&self.resources, &replaced, rendering, max),
+        };
+        let removed = cut_names(removed, max).into_iter().map(|removed| Part {
+            removed,
             ..Part::default()
         });
-        let removed = cut_names(self.removed, max)
-            .into_iter()
-            .map(|removed| Part {
-                removed,
-                ..Part::default()
-            });
         let bodyless = cut_names(self.bodyless, max / 2)
             .into_iter()
             .map(|bodyless| Part {
@@ -53,7 +56,11 @@ impl Answer {
             });
         let parts: Vec<_> = match rule {
             ResponseSplit::RemovalsFirst => removed.chain(resources).chain(bodyless).collect(),
-            _ => resources.chain(bodyless).chain(removed).collect(),
+            _ => resources
+                .into_iter()
+                .chain(bodyless)
+                .chain(removed)
+                .collect(),
         };
         let (reason, mut fresh) = (self.reason, Some(self.fresh));
         let answer = |part: Part| Self {
@@ -87,11 +94,52 @@ impl Default for Part {
 
 impl Part {
     fn touched(&self) -> Touched {
-        match self.removed.is_empty() {
-            true => Touched::Selected(self.resources.clone()),
-            false => Touched::Names(self.removed.clone()),
-        }
+        let resources = Touched::Selected(self.resources.clone());
+        resources.and(Touched::Names(self.removed.clone()))
     }
+}
+
+fn parts(resources: Vec<Selection>) -> Vec<Part> {
+    let parts = resources.into_iter().filter(|part| !part.is_empty());
+    let parts = parts.map(|resources| Part {
+        resources,
+        ..Part::default()
+    });
+    parts.collect()
+}
+
+/// Parts of which each holds all that is said of a stem: a client is not to be without what is replaced, nor to have it
+/// twice (C-425).
+fn replacing_parts(
+    resources: &Selection,
+    replaced: &[Name],
+    rendering: Rendering,
+    max: usize,
+) -> Vec<Part> {
+    let mut stems: BTreeMap<&str, (Vec<&Resource>, Vec<&Name>)> = BTreeMap::new();
+    for resource in resources.iter() {
+        let stem = stems.entry(resource.name().stem()).or_default();
+        stem.0.push(resource);
+    }
+    for name in replaced {
+        let stem = stems.entry(name.stem()).or_default();
+        stem.1.push(name);
+    }
+    let len_of = |(resources, names): &(Vec<&Resource>, Vec<&Name>)| {
+        let resources = resources.iter().map(|r| rendering.entry_len(r));
+        let names = names.iter().map(|name| name.len() + NAME_OVERHEAD);
+        resources.chain(names).sum()
+    };
+    let runs = cut(stems.into_values(), max, len_of).into_iter();
+    let part = |run: Vec<(Vec<&Resource>, Vec<&Name>)>| {
+        let (resources, removed): (Vec<_>, Vec<_>) = run.into_iter().unzip();
+        Part {
+            resources: Selection::of(resources.into_iter().flatten().cloned()),
+            removed: removed.into_iter().flatten().cloned().collect(),
+            ..Part::default()
+        }
+    };
+    runs.map(part).collect()
 }
 
 fn cut_names(names: Vec<Name>, max: usize) -> Vec<Vec<Name>> {
@@ -126,6 +174,7 @@ mod tests {
         let rendering = Rendering {
             form: EntryForm::Delta,
             timed: false,
+            wrapped: false,
         };
         let parts = answer.split(rendering, ResponseSplit::RemovalsLast, max);
         let lens = |part: &Answer| (part.removed.len(), part.bodyless.len());

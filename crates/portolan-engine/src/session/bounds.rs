@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::Session;
-use crate::ProtocolError;
+use crate::{Locator, ProtocolError};
 
 /// Longest type URL. Those of the xDS API have less than 100 bytes.
 const MAX_TYPE_URL: usize = 1024;
@@ -24,13 +24,15 @@ pub(super) fn check_sotw(
     session: &Session,
     at: usize,
     names: &[Bytes],
+    locators: &[Locator],
 ) -> Result<(), ProtocolError> {
     let mut load = Load::of(session);
     // The list replaces the type's names.
     let replaced = &session.types[at].subscription;
-    load.names -= replaced.names().len();
+    load.names -= replaced.len();
     load.bytes -= replaced.bytes();
-    load.add(names.iter());
+    load.add(names.iter().map(Bytes::len));
+    load.add(locators.iter().map(Locator::len));
     load.check(session, at, "resource_names")
 }
 
@@ -38,14 +40,17 @@ pub(super) fn check_sotw(
 pub(super) fn check_delta(
     session: &Session,
     at: usize,
-    subscribe: &[Bytes],
+    (subscribe, locators): (&[Bytes], &[Locator]),
     versions: &[(Bytes, Bytes)],
 ) -> Result<(), ProtocolError> {
     check_count(session, at, "initial_resource_versions", versions.len())?;
     let mut load = Load::of(session);
-    let held = session.types[at].subscription.names();
-    let is_new = |name: &&Bytes| !core::str::from_utf8(name).is_ok_and(|name| held.contains(name));
-    load.add(subscribe.iter().filter(is_new));
+    let held = &session.types[at].subscription;
+    let is_new =
+        |name: &&Bytes| !core::str::from_utf8(name).is_ok_and(|name| held.names().contains(name));
+    load.add(subscribe.iter().filter(is_new).map(Bytes::len));
+    let is_new = |locator: &&Locator| !locator.read().is_ok_and(|name| held.has(&name));
+    load.add(locators.iter().filter(is_new).map(Locator::len));
     for (name, version) in versions {
         load.bytes += name.len() + version.len();
     }
@@ -62,17 +67,17 @@ impl Load {
     fn of(session: &Session) -> Self {
         let (mut names, mut bytes) = (0, 0);
         for state in &session.types {
-            names += state.subscription.names().len();
+            names += state.subscription.len();
             bytes += state.subscription.bytes();
             bytes += state.owed.bytes() + state.known.claimed_bytes();
         }
         Self { names, bytes }
     }
 
-    fn add<'a>(&mut self, names: impl Iterator<Item = &'a Bytes>) {
-        for name in names {
+    fn add(&mut self, lens: impl Iterator<Item = usize>) {
+        for len in lens {
             self.names += 1;
-            self.bytes += name.len();
+            self.bytes += len;
         }
     }
 

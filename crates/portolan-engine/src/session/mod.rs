@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use portolan_core::{Generation, ResourceType, View};
+use portolan_core::{DynamicParameters, Generation, ResourceType, View};
 
 pub(crate) use self::request::resolve;
 use self::turn::Turn;
@@ -74,6 +74,9 @@ pub struct Session {
     scope: Scope,
     config: Arc<SessionConfig>,
     features: ClientFeatures,
+    parameters: Arc<DynamicParameters>,
+    /// Whether the client has sent locators: then it can read what has constraints (C-327).
+    locates: bool,
     /// Sorted by [`TypeState::place`]: the order in which types are answered.
     types: Vec<TypeState>,
     events: VecDeque<Event>,
@@ -101,6 +104,8 @@ impl Session {
             scope,
             config,
             features: ClientFeatures::default(),
+            parameters: Arc::default(),
+            locates: false,
             types: Vec::new(),
             events: VecDeque::new(),
             sent: 0,
@@ -117,6 +122,12 @@ impl Session {
     /// Says what the client can do. Default: nothing that is not common to all. Call it before the first response.
     pub fn set_features(&mut self, features: ClientFeatures) {
         self.features = features;
+    }
+
+    /// Says what names stand for that the client subscribes without parameters: what is meant for clients with these (C-328).
+    /// Default: none. Call it before the first request.
+    pub fn set_parameters(&mut self, parameters: DynamicParameters) {
+        self.parameters = Arc::new(parameters);
     }
 
     /// Does not believe what the client says it has of this from an earlier stream. Call it before the first request,
@@ -214,7 +225,7 @@ impl Session {
     pub fn subscribed_names(&self) -> usize {
         self.types
             .iter()
-            .map(|state| state.subscription.names().len())
+            .map(|state| state.subscription.len())
             .sum()
     }
 
@@ -223,6 +234,7 @@ impl Session {
         Rendering {
             form: self.variant.entry_form(),
             timed: self.features.is_told_ttls(self.config.ttl(), self.variant),
+            wrapped: self.locates,
         }
     }
 
@@ -240,7 +252,8 @@ impl Session {
             }
             Err(at) => {
                 let unacked = self.config.limits().unacked();
-                let state = TypeState::new(resource_type, self.variant, unacked);
+                let parameters = Arc::clone(&self.parameters);
+                let state = TypeState::new(resource_type, self.variant, parameters, unacked);
                 // They are large and few: room for more than there are would be most of what a stream keeps.
                 self.types.reserve_exact(1);
                 self.types.insert(at, state);

@@ -176,6 +176,7 @@ fn send(
     session.sent += 1;
     let nonce = Nonce::new(session.sent);
     let variant = session.variant;
+    let wrapped = session.rendering().wrapped;
     let state = &mut session.types[at];
     let type_url = state.url().clone();
     let (version, generation) = match state.lives.shown() {
@@ -221,6 +222,7 @@ fn send(
         errors: Vec::new(),
         heartbeats,
         timed: true,
+        wrapped,
         bodyless: Vec::new(),
         removed: Vec::new(),
         generation,

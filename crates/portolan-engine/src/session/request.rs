@@ -11,7 +11,8 @@ use super::{Session, acknowledge, bounds};
 use crate::early::Early;
 use crate::escape::escape;
 use crate::known::Known;
-use crate::subscription::SubscriptionChange;
+use crate::locator::text;
+use crate::subscription::{InvalidName, SubscriptionChange};
 use crate::type_state::TypeState;
 use crate::{DeltaRequest, Event, ProtocolError, Request, Scope, SotwRequest, Unsettled, Variant};
 
@@ -41,15 +42,17 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     if !fresh {
         acknowledge::sotw(session, at, &request.nonce, request.error);
     }
-    bounds::check_sotw(session, at, &request.names)?;
+    bounds::check_sotw(session, at, &request.names, &request.locators)?;
 
+    session.locates |= !request.locators.is_empty();
     let trusted = distrusted(session, at).is_none();
     let state = &mut session.types[at];
     state.begun = true;
     let had_wildcard = state.subscription.is_wildcard();
     let legacy = session.config.has_legacy_wildcard(&state.resource_type);
-    let change = state.subscription.apply_sotw(&request.names, legacy);
-    let change = change.map_err(|_| invalid(state, "resource_names"))?;
+    let (names, locators) = (&request.names, &request.locators);
+    let change = state.subscription.apply_sotw(names, locators, legacy);
+    let change = change.map_err(|InvalidName(field)| invalid(state, field))?;
     if fresh {
         // Who starts over is to be told all again, and waits for what its resources refer to.
         let known = core::mem::take(&mut state.known);
@@ -129,7 +132,9 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
         // Later ones mean nothing (C-175).
         false => Vec::new(),
     };
-    bounds::check_delta(session, at, &request.subscribe, &versions)?;
+    let subscribe = (&request.subscribe[..], &request.locators_subscribe[..]);
+    let unsubscribe = (&request.unsubscribe[..], &request.locators_unsubscribe[..]);
+    bounds::check_delta(session, at, subscribe, &versions)?;
 
     let early = match first {
         true => take_early(session, at),
@@ -141,8 +146,8 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
     let legacy = first && session.config.has_legacy_wildcard(&state.resource_type);
     let change = state
         .subscription
-        .apply_delta(&request.subscribe, &request.unsubscribe, legacy);
-    let change = change.map_err(|_| invalid(state, "resource_names"))?;
+        .apply_delta(subscribe, unsubscribe, legacy);
+    let change = change.map_err(|InvalidName(field)| invalid(state, field))?;
     note_known(state, &change, had_wildcard);
     if first {
         state.begun = true;
@@ -166,7 +171,14 @@ fn note_read(session: &mut Session, at: usize, added: &[Name]) {
     let url = session.types[at].url().clone();
     let parents = session.types.iter_mut();
     let mut parents = parents.filter(|state| state.resource_type.reanswers() == Some(&url));
-    if let Some(nonce) = parents.find_map(|parent| parent.introduced.read_by(added)) {
+    // What refers to a name knows of no parameters.
+    let mut stems = Vec::new();
+    if !added.iter().all(Name::is_stem) {
+        stems.extend(added.iter().map(Name::to_stem));
+        stems.sort_unstable();
+    }
+    let asked = if stems.is_empty() { added } else { &stems };
+    if let Some(nonce) = parents.find_map(|parent| parent.introduced.read_by(asked)) {
         session.note_read(nonce);
     }
 }
@@ -192,7 +204,7 @@ fn owe_early(state: &mut TypeState, early: Early) {
     };
     for name in names {
         if state.subscription.covers_name(&name) {
-            state.owed.reanswer(name);
+            state.reanswer(&name);
         }
     }
 }
@@ -207,9 +219,9 @@ fn claims(
     versions: Vec<(Bytes, Bytes)>,
     distrusted: Option<&Unsettled>,
 ) -> Result<Vec<(Name, Version)>, ProtocolError> {
-    let text = |bytes: &Bytes| match core::str::from_utf8(bytes) {
+    let text = |bytes: &Bytes| match text(bytes, "initial_resource_versions") {
         Ok(text) => Ok(String::from(text)),
-        Err(_) => Err(invalid(state, "initial_resource_versions")),
+        Err(InvalidName(field)) => Err(invalid(state, field)),
     };
     let mut claims = Vec::with_capacity(versions.len());
     for (name, version) in &versions {
@@ -232,7 +244,8 @@ fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
     state.owed.unless_claimed &= !change.wildcard_asked;
     for name in &change.removed {
         // What is still wanted otherwise is answered, because a client may drop it with the name.
-        match state.subscription.is_wildcard() || state.known.has_linked(name) {
+        let subscription = &state.subscription;
+        match subscription.is_wildcard() || state.known.has_linked(name, subscription) {
             true => state.owed.give_up(name.clone()),
             false => state.owed.forget(name),
         }
@@ -297,17 +310,19 @@ fn invalid(state: &TypeState, field: &'static str) -> ProtocolError {
 fn tell_interest(session: &mut Session, at: usize, change: SubscriptionChange) {
     let state = &session.types[at];
     let type_url: &TypeUrl = state.url();
+    let wildcard_changed = change.wildcard_changed;
     if change.legacy_dropped && !state.subscription.names().is_empty() {
         let type_url = type_url.clone();
         session
             .events
             .push_back(Event::WildcardDropped { type_url });
     }
-    if change.wildcard_changed || !change.added.is_empty() || !change.removed.is_empty() {
+    let (added, removed) = state.subscription.interest(change);
+    if wildcard_changed || !added.is_empty() || !removed.is_empty() {
         session.events.push_back(Event::Interest {
             type_url: type_url.clone(),
-            added: change.added,
-            removed: change.removed,
+            added,
+            removed,
             wildcard: state.subscription.is_wildcard(),
         });
     }

@@ -329,6 +329,7 @@ fn send(session: &mut Session, at: usize, answer: Answer, turn: &Turn, now: Dura
         errors,
         heartbeats: Vec::new(),
         timed: rendering.timed,
+        wrapped: rendering.wrapped,
         bodyless: answer.bodyless,
         removed: answer.removed,
         generation,
@@ -354,9 +355,11 @@ fn tell_oversized(session: &mut Session, at: usize, answer: &Answer, nonce: Nonc
 pub(super) fn version(variant: Variant, state: &TypeState, snapshot: &Snapshot) -> Version {
     let shown = snapshot.version_info(state.url());
     match snapshot.set(state.url()) {
+        // What a wildcard covers of alternatives depends on who asks.
         Some(set)
             if variant == Variant::Sotw
                 && state.subscription.is_pure_wildcard()
+                && !set.has_alternatives()
                 && shown == *set.version() =>
         {
             everything::version_of(set)
@@ -388,7 +391,7 @@ fn owe_children(session: &mut Session, at: usize, fresh: &Selection, nonce: Nonc
         if !session.types[child].subscription.covers_name(name) {
             session.types[at].introduced.note(name, nonce);
         } else if config.reanswers() {
-            session.types[child].owed.reanswer(name.clone());
+            session.types[child].reanswer(name);
         }
     }
     // A child of lower rank had its place in this turn already.

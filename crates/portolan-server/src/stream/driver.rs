@@ -68,7 +68,8 @@ impl<'a> Driver<'a> {
         let (method, scope) = (opened.call.method, opened.call.scope.clone());
         let mut session =
             Session::new(method.variant(), scope.clone(), Arc::clone(&server.session));
-        session.set_features(server.config.features.node(&opened.node));
+        session.set_features(server.config.features.of(&opened.node));
+        session.set_parameters(server.config.parameters.of(&opened.node));
         session.distrust(server.unsettled.take(opened.node.id(), &scope));
         let view = WatchedView::new(opened.view, server.announcer.notices());
         let again = server.config.admission_per_request;

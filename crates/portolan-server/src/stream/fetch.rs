@@ -32,8 +32,11 @@ async fn answer(stream: &mut OpenStream, opened: Opened) -> Result<(), CloseReas
         // The reader reads requests of the method's variant.
         return Err(CloseReason::Panicked);
     };
-    let features = stream.server.config.features.node(&node);
-    let fetch = Fetch::new(request, &call.scope, &stream.server.session)?.with_features(features);
+    let config = &stream.server.config;
+    let (features, parameters) = (config.features.of(&node), config.parameters.of(&node));
+    let fetch = Fetch::new(request, &call.scope, &stream.server.session)?
+        .with_features(features)
+        .with_parameters(parameters);
     // Before the view is looked at, so that it wakes the call, and names are resolved.
     view.interest(&fetch.interest());
     let response = newest(stream, view, &fetch).await?;

@@ -1,7 +1,7 @@
 //! The two requests, read from their encoded form.
 
 use bytes::Bytes;
-use portolan_engine::{DeltaRequest, ErrorDetail, Request, SotwRequest, Variant};
+use portolan_engine::{DeltaRequest, ErrorDetail, Locator, Request, SotwRequest, Variant};
 
 use super::fields::{Fields, NotProtobuf, Value};
 
@@ -41,7 +41,7 @@ pub enum RequestError {
         /// The limit.
         max: usize,
     },
-    /// More names in one request than a stream may hold.
+    /// More names in one request than a stream may hold. Of names with dynamic parameters each of these counts too.
     #[error("the request has more than {max} names")]
     TooManyNames {
         /// The limit.
@@ -88,20 +88,21 @@ fn read_sotw(message: Bytes, bounds: Bounds) -> Result<Inbound, RequestError> {
     let of = MessageName("DiscoveryRequest");
     let len = message.len();
     let mut node = None;
+    let mut count = Count::up_to(bounds.names);
     let mut request = SotwRequest::default();
     for field in Fields::of(message) {
         match field.map_err(|e| of.malformed(e))? {
             (1, Value::Bytes(text)) => request.version = of.text("version_info", &text)?,
             (2, Value::Bytes(message)) => node = Some(message),
-            (3, Value::Bytes(name)) => request.names.push(name),
+            (3, Value::Bytes(name)) => request.names.push(count.one(name)?),
             (4, Value::Bytes(text)) => request.type_url = of.text("type_url", &text)?,
             (5, Value::Bytes(text)) => request.nonce = of.text("response_nonce", &text)?,
             (6, Value::Bytes(message)) => {
                 read_status(message, request.error.get_or_insert_default())?
             }
+            (7, Value::Bytes(locator)) => request.locators.push(read_locator(locator, &mut count)?),
             _ => {}
         }
-        bounds.check_names(request.names.len())?;
     }
     Ok(Inbound {
         request: request.into(),
@@ -115,22 +116,32 @@ fn read_delta(message: Bytes, bounds: Bounds) -> Result<Inbound, RequestError> {
     let of = MessageName("DeltaDiscoveryRequest");
     let len = message.len();
     let mut node = None;
+    let mut count = Count::up_to(bounds.names);
     let mut request = DeltaRequest::default();
     for field in Fields::of(message) {
         match field.map_err(|e| of.malformed(e))? {
             (1, Value::Bytes(message)) => node = Some(message),
             (2, Value::Bytes(text)) => request.type_url = of.text("type_url", &text)?,
-            (3, Value::Bytes(name)) => request.subscribe.push(name),
-            (4, Value::Bytes(name)) => request.unsubscribe.push(name),
-            (5, Value::Bytes(entry)) => request.initial_versions.push(read_version(entry)?),
+            (3, Value::Bytes(name)) => request.subscribe.push(count.one(name)?),
+            (4, Value::Bytes(name)) => request.unsubscribe.push(count.one(name)?),
+            (5, Value::Bytes(entry)) => {
+                let entry = count.one(entry)?;
+                request.initial_versions.push(read_version(entry)?);
+            }
             (6, Value::Bytes(text)) => request.nonce = of.text("response_nonce", &text)?,
             (7, Value::Bytes(message)) => {
                 read_status(message, request.error.get_or_insert_default())?
             }
+            (8, Value::Bytes(locator)) => {
+                let locator = read_locator(locator, &mut count)?;
+                request.locators_subscribe.push(locator);
+            }
+            (9, Value::Bytes(locator)) => {
+                let locator = read_locator(locator, &mut count)?;
+                request.locators_unsubscribe.push(locator);
+            }
             _ => {}
         }
-        let names = request.subscribe.len() + request.unsubscribe.len();
-        bounds.check_names(names + request.initial_versions.len())?;
     }
     Ok(Inbound {
         request: request.into(),
@@ -142,15 +153,37 @@ fn read_delta(message: Bytes, bounds: Bounds) -> Result<Inbound, RequestError> {
 /// An entry of `initial_resource_versions`: name and version.
 fn read_version(entry: Bytes) -> Result<(Bytes, Bytes), RequestError> {
     let of = MessageName("DeltaDiscoveryRequest.initial_resource_versions");
-    let (mut name, mut version) = (Bytes::new(), Bytes::new());
-    for field in Fields::of(entry) {
+    read_entry(of, entry)
+}
+
+/// `envoy.service.discovery.v3.ResourceLocator`. It counts as a name, and so does each of its parameters.
+fn read_locator(locator: Bytes, count: &mut Count) -> Result<Locator, RequestError> {
+    let of = MessageName("ResourceLocator");
+    let mut out = Locator::default();
+    for field in Fields::of(count.one(locator)?) {
         match field.map_err(|e| of.malformed(e))? {
-            (1, Value::Bytes(text)) => name = text,
-            (2, Value::Bytes(text)) => version = text,
+            (1, Value::Bytes(name)) => out.name = name,
+            (2, Value::Bytes(entry)) => {
+                let of = MessageName("ResourceLocator.dynamic_parameters");
+                out.parameters.push(read_entry(of, count.one(entry)?)?);
+            }
             _ => {}
         }
     }
-    Ok((name, version))
+    Ok(out)
+}
+
+/// Key and value of a map's entry.
+fn read_entry(of: MessageName, entry: Bytes) -> Result<(Bytes, Bytes), RequestError> {
+    let (mut key, mut value) = (Bytes::new(), Bytes::new());
+    for field in Fields::of(entry) {
+        match field.map_err(|e| of.malformed(e))? {
+            (1, Value::Bytes(text)) => key = text,
+            (2, Value::Bytes(text)) => value = text,
+            _ => {}
+        }
+    }
+    Ok((key, value))
 }
 
 /// `google.rpc.Status`. Its text is taken as far as it is UTF-8: Envoy cuts it after a number of bytes, wherever that
@@ -168,12 +201,26 @@ fn read_status(message: Bytes, error: &mut ErrorDetail) -> Result<(), RequestErr
     Ok(())
 }
 
-impl Bounds {
-    fn check_names(self, names: usize) -> Result<(), RequestError> {
-        if names > self.names {
-            return Err(RequestError::TooManyNames { max: self.names });
+/// Counts the names of a request while they are read.
+struct Count {
+    left: usize,
+    max: usize,
+}
+
+impl Count {
+    const fn up_to(max: usize) -> Self {
+        Self { left: max, max }
+    }
+
+    /// Counts one more, and gives it back.
+    fn one(&mut self, name: Bytes) -> Result<Bytes, RequestError> {
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                Ok(name)
+            }
+            None => Err(RequestError::TooManyNames { max: self.max }),
         }
-        Ok(())
     }
 }
 
@@ -212,7 +259,7 @@ mod tests {
 
     const BOUNDS: Bounds = Bounds {
         size: 1 << 20,
-        names: 4,
+        names: 5,
     };
 
     fn read(variant: Variant, message: impl Into<Bytes>) -> Result<Inbound, RequestError> {
@@ -234,13 +281,24 @@ mod tests {
         })
     }
 
+    fn locator() -> discovery::ResourceLocator {
+        discovery::ResourceLocator {
+            name: "l".into(),
+            dynamic_parameters: [("k".into(), "v".into())].into(),
+        }
+    }
+
+    fn located() -> Locator {
+        Locator::new("l", [("k".into(), "v".into())])
+    }
+
     #[test]
     fn every_field_of_a_discovery_request_is_read() {
         let message = discovery::DiscoveryRequest {
             version_info: "v".into(),
             node: node(),
             resource_names: vec!["a".into(), "b".into()],
-            resource_locators: vec![discovery::ResourceLocator::default()],
+            resource_locators: vec![locator()],
             type_url: "t".into(),
             response_nonce: "7".into(),
             error_detail: rejection(),
@@ -253,6 +311,7 @@ mod tests {
         };
         assert_eq!(request.version, "v");
         assert_eq!(request.names, ["a", "b"]);
+        assert_eq!(request.locators, [located()]);
         assert_eq!((&*request.type_url, &*request.nonce), ("t", "7"));
         assert_eq!(request.error, Some(ErrorDetail::new(-3, "no")));
     }
@@ -264,8 +323,8 @@ mod tests {
             type_url: "t".into(),
             resource_names_subscribe: vec!["a".into()],
             resource_names_unsubscribe: vec!["b".into()],
-            resource_locators_subscribe: vec![discovery::ResourceLocator::default()],
-            resource_locators_unsubscribe: Vec::new(),
+            resource_locators_subscribe: vec![locator()],
+            resource_locators_unsubscribe: vec![discovery::ResourceLocator::default()],
             initial_resource_versions: [("c".into(), "1".into())].into(),
             response_nonce: "7".into(),
             error_detail: rejection(),
@@ -278,6 +337,8 @@ mod tests {
         assert_eq!((&*request.type_url, &*request.nonce), ("t", "7"));
         assert_eq!(request.subscribe, ["a"]);
         assert_eq!(request.unsubscribe, ["b"]);
+        assert_eq!(request.locators_subscribe, [located()]);
+        assert_eq!(request.locators_unsubscribe, [Locator::default()]);
         assert_eq!(request.initial_versions, [("c".into(), "1".into())]);
         assert_eq!(request.error, Some(ErrorDetail::new(-3, "no")));
     }
@@ -331,10 +392,17 @@ mod tests {
     #[test]
     fn names_are_counted_while_they_are_read() {
         let too_many = RequestError::TooManyNames { max: BOUNDS.names };
-        let names = b"\x1a\x00".repeat(5);
+        let names = b"\x1a\x00".repeat(6);
         assert_eq!(read(Variant::Sotw, names).unwrap_err(), too_many);
         let names = b"\x1a\x00\x22\x00\x2a\x00".repeat(2);
         assert_eq!(read(Variant::Delta, names).unwrap_err(), too_many);
+        // A locator with two parameters.
+        let locators = b"\x3a\x04\x12\x00\x12\x00".repeat(2);
+        assert_eq!(read(Variant::Sotw, locators).unwrap_err(), too_many);
+        for field in [b'\x42', b'\x4a'] {
+            let locators = [field, 4, 0x12, 0, 0x12, 0].repeat(2);
+            assert_eq!(read(Variant::Delta, locators).unwrap_err(), too_many);
+        }
     }
 
     #[test]
@@ -349,13 +417,22 @@ mod tests {
         let text = "[a-zé]{0,3}";
         let names = || prop::collection::vec(text, 0..2);
         let versions = prop::collection::btree_map(text, text, 0..2);
+        let parameters = prop::collection::btree_map(text, text, 0..3);
+        let locator =
+            (text, parameters).prop_map(|(name, dynamic_parameters)| discovery::ResourceLocator {
+                name,
+                dynamic_parameters,
+            });
+        let locators = prop::collection::vec(locator, 0..3);
         let error = prop::option::of((any::<i32>(), text));
-        (text, names(), names(), versions, text, error).prop_map(
-            |(type_url, subscribe, unsubscribe, versions, nonce, error)| {
+        (text, names(), names(), locators, versions, text, error).prop_map(
+            |(type_url, subscribe, unsubscribe, locators, versions, nonce, error)| {
                 discovery::DeltaDiscoveryRequest {
                     type_url,
                     resource_names_subscribe: subscribe,
                     resource_names_unsubscribe: unsubscribe,
+                    resource_locators_subscribe: locators.clone(),
+                    resource_locators_unsubscribe: locators,
                     initial_resource_versions: versions,
                     response_nonce: nonce,
                     error_detail: error.map(|(code, message)| rpc::Status {
@@ -367,6 +444,18 @@ mod tests {
                 }
             },
         )
+    }
+
+    fn read_locators(locators: &[Locator]) -> Vec<discovery::ResourceLocator> {
+        let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
+        let read = |locator: &Locator| {
+            let parameters = locator.parameters.iter();
+            discovery::ResourceLocator {
+                name: text(&locator.name),
+                dynamic_parameters: parameters.map(|(k, v)| (text(k), text(v))).collect(),
+            }
+        };
+        locators.iter().map(read).collect()
     }
 
     fn texts(names: &[Bytes]) -> Vec<&str> {
@@ -397,6 +486,8 @@ mod tests {
                 prop_assert_eq!(&ours.nonce, &theirs.response_nonce);
                 prop_assert_eq!(texts(&ours.subscribe), theirs.resource_names_subscribe);
                 prop_assert_eq!(texts(&ours.unsubscribe), theirs.resource_names_unsubscribe);
+                prop_assert_eq!(read_locators(&ours.locators_subscribe), theirs.resource_locators_subscribe);
+                prop_assert_eq!(read_locators(&ours.locators_unsubscribe), theirs.resource_locators_unsubscribe);
                 let versions = ours.initial_versions.iter().map(|(name, version)| {
                     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
                     (text(name), text(version))

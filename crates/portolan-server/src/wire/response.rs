@@ -1,7 +1,7 @@
 //! A response as it goes on the wire.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use portolan_core::Name;
+use portolan_core::{Name, encoded_resource_name};
 use portolan_engine::{Response, Variant};
 
 use crate::CloseReason;
@@ -14,6 +14,8 @@ mod field {
     pub(super) const TYPE_URL: u8 = 4;
     pub(super) const NONCE: u8 = 5;
     pub(super) const REMOVED: u8 = 6;
+    /// What is removed by name and constraints.
+    pub(super) const REMOVED_NAMES: u8 = 8;
     pub(super) const CONTROL_PLANE_SOTW: u8 = 6;
     pub(super) const CONTROL_PLANE_DELTA: u8 = 7;
     /// Of `envoy.config.core.v3.ControlPlane`.
@@ -53,6 +55,8 @@ struct OwnFields<'a> {
     type_url: &'a str,
     nonce: String,
     removed: &'a [Name],
+    /// Those of them that have constraints, encoded.
+    removed_names: Vec<Bytes>,
     control_plane: (u8, &'a str),
 }
 
@@ -62,51 +66,58 @@ impl<'a> OwnFields<'a> {
             Variant::Sotw => field::CONTROL_PLANE_SOTW,
             _ => field::CONTROL_PLANE_DELTA,
         };
+        let removed = match response.variant {
+            Variant::Sotw => &[],
+            _ => &response.removed[..],
+        };
+        let constrained = removed.iter().filter(|name| !name.is_stem());
         Self {
             version: response.version.as_str(),
             type_url: response.type_url.as_str(),
             nonce: response.nonce.to_string(),
-            removed: match response.variant {
-                Variant::Sotw => &[],
-                _ => &response.removed,
-            },
+            removed,
+            removed_names: constrained.map(encoded_resource_name).collect(),
             control_plane: (control_plane_field, control_plane),
         }
     }
 
-    fn texts(&self) -> impl Iterator<Item = (u8, &str)> {
+    fn fields(&self) -> impl Iterator<Item = (u8, &[u8])> {
         let single = [
-            (field::VERSION, self.version),
-            (field::TYPE_URL, self.type_url),
-            (field::NONCE, &*self.nonce),
+            (field::VERSION, self.version.as_bytes()),
+            (field::TYPE_URL, self.type_url.as_bytes()),
+            (field::NONCE, self.nonce.as_bytes()),
         ];
-        let removed = self.removed.iter().map(|name| (field::REMOVED, &**name));
-        single.into_iter().chain(removed)
+        let removed = self.removed.iter().filter(|name| name.is_stem());
+        let removed = removed.map(|name| (field::REMOVED, name.as_bytes()));
+        let constrained = self.removed_names.iter();
+        let constrained = constrained.map(|name| (field::REMOVED_NAMES, &name[..]));
+        single.into_iter().chain(removed).chain(constrained)
     }
 
     fn len(&self) -> usize {
-        let texts: usize = self.texts().map(|(_, text)| field_len(text.len())).sum();
+        let fields = self.fields().map(|(_, value)| field_len(value.len()));
+        let fields: usize = fields.sum();
         match self.control_plane {
-            (_, "") => texts,
-            (_, id) => texts + field_len(field_len(id.len())),
+            (_, "") => fields,
+            (_, id) => fields + field_len(field_len(id.len())),
         }
     }
 
     fn put(&self, out: &mut BytesMut) {
-        for (field, text) in self.texts() {
-            put_text(field, text, out);
+        for (field, value) in self.fields() {
+            put_field(field, value, out);
         }
         let (field, id) = self.control_plane;
         if !id.is_empty() {
             put_head(field, field_len(id.len()), out);
-            put_text(field::IDENTIFIER, id, out);
+            put_field(field::IDENTIFIER, id.as_bytes(), out);
         }
     }
 }
 
-fn put_text(field: u8, text: &str, out: &mut BytesMut) {
-    put_head(field, text.len(), out);
-    out.put_slice(text.as_bytes());
+fn put_field(field: u8, value: &[u8], out: &mut BytesMut) {
+    put_head(field, value.len(), out);
+    out.put_slice(value);
 }
 
 /// Key and length of a field that has a length.
@@ -121,6 +132,9 @@ fn field_len(len: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use portolan_core::Constraints;
+    use portolan_types::envoy::service::discovery::v3::dynamic_parameter_constraints::Type;
+    use portolan_types::envoy::service::discovery::v3::dynamic_parameter_constraints::single_constraint::ConstraintType;
     use portolan_types::envoy::service::discovery::v3::{
         DeltaDiscoveryResponse, DiscoveryResponse,
     };
@@ -142,6 +156,7 @@ mod tests {
             type_url: "t",
             nonce: "1".into(),
             removed: &[],
+            removed_names: Vec::new(),
             control_plane: (field::CONTROL_PLANE_SOTW, "cp"),
         };
         let response = DiscoveryResponse::decode(encoded(&own)).unwrap();
@@ -154,12 +169,14 @@ mod tests {
     #[test]
     fn own_fields_are_those_of_a_delta_response() {
         let long = "x".repeat(300);
-        let removed = [Name::from("a"), Name::from(long.as_str())];
+        let name = Name::from("b").with_constraints(&Constraints::value("k", "v"));
+        let removed = [Name::from("a"), Name::from(long.as_str()), name];
         let own = OwnFields {
             version: "v",
             type_url: "t",
             nonce: "1".into(),
             removed: &removed,
+            removed_names: vec![encoded_resource_name(&removed[2])],
             control_plane: (field::CONTROL_PLANE_DELTA, ""),
         };
         let response = DeltaDiscoveryResponse::decode(encoded(&own)).unwrap();
@@ -167,6 +184,19 @@ mod tests {
         assert_eq!(response.type_url, "t");
         assert_eq!(response.nonce, "1");
         assert_eq!(response.removed_resources, ["a", &*long]);
+        let [removed] = &response.removed_resource_names[..] else {
+            panic!("{response:?}");
+        };
+        assert_eq!(removed.name, "b");
+        let constraints = removed.dynamic_parameter_constraints.as_ref().unwrap();
+        let Some(Type::Constraint(constraint)) = &constraints.r#type else {
+            panic!("{constraints:?}");
+        };
+        assert_eq!(constraint.key, "k");
+        assert_eq!(
+            constraint.constraint_type,
+            Some(ConstraintType::Value("v".into()))
+        );
         assert!(response.control_plane.is_none());
     }
 }

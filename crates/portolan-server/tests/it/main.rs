@@ -20,6 +20,7 @@ mod metrics;
 mod mtls;
 mod nodes;
 mod observers;
+mod parameters;
 mod patience;
 mod reflection;
 mod requests;

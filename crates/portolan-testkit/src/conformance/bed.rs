@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use portolan_core::{Name, Node, Snapshot, TypeUrl};
+use portolan_core::{DynamicParameters, Name, Node, Snapshot, TypeUrl};
 use portolan_engine::{Event, Request, Response, SessionConfig, Variant};
 
 use crate::fixture::Body;
@@ -18,6 +18,8 @@ pub struct Plan {
     pub single: Option<TypeUrl>,
     /// How the server is configured.
     pub config: SessionConfig,
+    /// What names stand for that come without parameters.
+    pub parameters: DynamicParameters,
 }
 
 /// A server that cases are played against: in this process or behind a network, in virtual time.
@@ -220,7 +222,11 @@ impl From<&Response> for Answer {
                 Variant::Delta => resource.aliases().to_vec(),
                 _ => Vec::new(),
             };
-            AnswerResource::new(resource.name().clone(), version, body)
+            let name = match response.variant {
+                Variant::Sotw if !response.wrapped => resource.name().to_stem(),
+                _ => resource.name().clone(),
+            };
+            AnswerResource::new(name, version, body)
                 .with_ttl(ttl)
                 .with_aliases(aliases)
         });

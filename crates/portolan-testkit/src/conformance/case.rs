@@ -1,6 +1,6 @@
 use std::fmt;
 
-use portolan_core::TypeUrl;
+use portolan_core::{DynamicParameters, TypeUrl};
 use portolan_engine::{TtlPolicy, Variant};
 
 use super::step::{Edit, Step};
@@ -26,6 +26,7 @@ pub(super) struct Options {
     pub(super) features: Vec<String>,
     pub(super) user_agent: Option<String>,
     pub(super) ttl: Option<TtlPolicy>,
+    pub(super) parameters: DynamicParameters,
     pub(super) only: Option<Only>,
 }
 
@@ -181,6 +182,11 @@ impl Options {
                 }
                 Some(("features", names)) => {
                     self.features = names.split(',').map(str::to_owned).collect();
+                }
+                Some(("parameters", list)) => {
+                    let pairs = list.split(',').map(|pair| pair.split_once('='));
+                    let pairs = pairs.collect::<Option<Vec<_>>>();
+                    self.parameters = pairs.ok_or("no parameters")?.into_iter().collect();
                 }
                 Some(("user_agent", name)) => self.user_agent = Some(name.to_owned()),
                 _ => return Err(format!("{other:?} is no option, and no script has begun")),

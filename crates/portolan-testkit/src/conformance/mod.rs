@@ -27,8 +27,8 @@
 //!
 //! Above the scripts: `only ads` or `only single` where a case is not about both kinds of service (one that asks for
 //! several types runs on the aggregated one anyway), `with legacy_wildcard=off`,
-//! `with max_response=<bytes>`, `with ttl=always` or `never`; of the client, `with features=a,b` and
-//! `with user_agent=envoy`. A script has these lines, and others of these kinds fail it: whatever comes must be
+//! `with max_response=<bytes>`, `with ttl=always` or `never`, `with parameters=env=prod` for names that come without; of
+//! the client, `with features=a,b` and `with user_agent=envoy`. A script has these lines, and others of these kinds fail it: whatever comes must be
 //! expected, in this order, and nothing may be left at its end.
 //!
 //! | line | meaning |
@@ -55,7 +55,9 @@
 //! | `! invalid_argument` | the server ended the stream with this code |
 //! | `* nacked EDS n1 "text"`, `* nacked EDS n1 err=13:"text"` | the embedder was told; also `acked`, `stale`; `* no nacked` when it was told no more |
 //!
-//! A type is named as everybody names it, or by its URL; `?` is no type.
+//! A type is named as everybody names it, or by its URL; `?` is no type. A name that is asked for with dynamic parameters
+//! is written `a<env=prod,version=v1>`, and `a<>` is a locator without any; a resource that has constraints
+//! `a<&(env=prod,!version?)>`, as they are [displayed](portolan_core::Constraints).
 
 mod bed;
 mod case;
@@ -84,7 +86,7 @@ use crate::{Setup, Shelf};
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 24] = [
+const GROUPS: [(&str, &str); 25] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -108,6 +110,7 @@ const GROUPS: [(&str, &str); 24] = [
     ("TTL", include_str!("cases/ttl_refresh.txt")),
     ("TP3", include_str!("cases/tp3.txt")),
     ("DUP", include_str!("cases/dup.txt")),
+    ("TP2", include_str!("cases/tp2.txt")),
     ("SIZE", include_str!("cases/size.txt")),
 ];
 
@@ -248,6 +251,7 @@ impl Run {
             variant: self.script().variant,
             single: self.single.clone(),
             config,
+            parameters: options.parameters.clone(),
         }
     }
 

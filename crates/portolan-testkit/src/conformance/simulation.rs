@@ -55,6 +55,7 @@ impl<S: Subject> Bed for Simulation<'_, S> {
         let setup = Setup::default()
             .with_config(self.plan.config.clone())
             .with_node(self.plan.node.clone())
+            .with_parameters(self.plan.parameters.clone())
             .with_scope(scope);
         let client = PlainClient::new(self.plan.variant).without_acks();
         self.streams

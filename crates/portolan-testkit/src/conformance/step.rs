@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use portolan_core::{FailureCode, ResourceFailure, ResourceTypes, TypeUrl};
+use bytes::Bytes;
+use portolan_core::{FailureCode, Name, ResourceFailure, ResourceTypes, TypeUrl};
+use portolan_engine::Locator;
 
 use super::text::{Line, Word, word_of};
 use crate::fixture::Fixture;
@@ -47,11 +49,11 @@ pub(super) enum Step {
 #[derive(Clone, Debug)]
 pub(super) enum Edit {
     Put(Vec<Fixture>),
-    Remove(TypeUrl, Vec<String>),
+    Remove(TypeUrl, Vec<Name>),
     /// `pending`: names of which it is not known yet whether there is a resource.
     Pending(TypeUrl, Vec<String>),
     /// `fail`: errors in the place of resources.
-    Fail(TypeUrl, ResourceFailure, Vec<String>),
+    Fail(TypeUrl, ResourceFailure, Vec<Name>),
     Label(TypeUrl, String),
 }
 
@@ -79,14 +81,80 @@ pub(super) struct Ask {
     pub(super) type_url: String,
     /// `ACK n1`, `NACK n1`
     pub(super) answers: Option<(Verdict, String)>,
-    pub(super) names: Option<Vec<String>>,
-    pub(super) subscribe: Vec<String>,
-    pub(super) unsubscribe: Vec<String>,
+    pub(super) names: Option<Names>,
+    pub(super) subscribe: Names,
+    pub(super) unsubscribe: Names,
     pub(super) initial_versions: Vec<Item>,
     pub(super) version: Option<Word>,
     pub(super) nonce: Option<Word>,
     /// Code and text.
     pub(super) error: Option<(i32, String)>,
+}
+
+/// The names of a request, and those that come with parameters: `a<env=prod>`, or `a<>` without any.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    pub(super) plain: Vec<String>,
+    pub(super) located: Vec<Locator>,
+}
+
+impl Names {
+    fn parse(line: &mut Line<'_>) -> Result<Self, String> {
+        let mut names = Self::default();
+        for word in line.list()? {
+            match in_angles(&word) {
+                Some((stem, parameters)) => names.located.push(locator(stem, parameters)?),
+                None => names.plain.push(word),
+            }
+        }
+        Ok(names)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.located.is_empty()
+    }
+}
+
+fn locator(stem: &str, parameters: &str) -> Result<Locator, String> {
+    let parameters = parameters
+        .split(',')
+        .filter(|parameter| !parameter.is_empty());
+    let parameters = parameters.map(|parameter| {
+        let (key, value) = parameter.split_once('=').ok_or("a parameter has a value")?;
+        Ok((Bytes::from(key.to_owned()), Bytes::from(value.to_owned())))
+    });
+    let parameters = parameters.collect::<Result<Vec<_>, &str>>()?;
+    Ok(Locator::new(stem.to_owned(), parameters))
+}
+
+/// `a<env=prod>`: a name, and what stands behind it.
+fn in_angles(word: &str) -> Option<(&str, &str)> {
+    word.strip_suffix('>')?.split_once('<')
+}
+
+/// A name as it is shown where it has constraints.
+fn shown_name(word: &str) -> String {
+    // Behind the name may be a revision or a time to live.
+    match word.split_once('<') {
+        Some((stem, rest)) => format!("{stem}{{{}", rest.replacen('>', "}", 1)),
+        None => word.to_owned(),
+    }
+}
+
+/// `a`, `a<env=prod>`: a name, and its constraints as they are displayed.
+fn name(word: &str) -> Result<Name, String> {
+    let Some((stem, constraints)) = in_angles(word) else {
+        return Ok(Name::from(word));
+    };
+    let name = Name::from(format!("{stem}\0{constraints}"));
+    match name.constraints() {
+        Some(_) => Ok(name),
+        None => Err(format!("{constraints:?} are no constraints")),
+    }
+}
+
+fn names(line: &mut Line<'_>) -> Result<Vec<Name>, String> {
+    line.rest()?.iter().map(|word| name(word)).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,9 +196,9 @@ impl Step {
     pub(super) fn parse(line: &mut Line<'_>) -> Result<Self, String> {
         let step = match line.keyword()? {
             "put" => Self::Edit(Edit::Put(put(line)?)),
-            "remove" => Self::Edit(Edit::Remove(type_url(line)?, line.rest()?)),
+            "remove" => Self::Edit(Edit::Remove(type_url(line)?, names(line)?)),
             "pending" => Self::Edit(Edit::Pending(type_url(line)?, line.rest()?)),
-            "fail" => Self::Edit(Edit::Fail(type_url(line)?, failure(line)?, line.rest()?)),
+            "fail" => Self::Edit(Edit::Fail(type_url(line)?, failure(line)?, names(line)?)),
             "label" => Self::Edit(Edit::Label(type_url(line)?, line.text()?)),
             "publish" => Self::Publish,
             "unpublish" => Self::Unpublish,
@@ -177,9 +245,9 @@ impl Ask {
         };
         while let Some(key) = line.key() {
             match key {
-                "" => ask.names = Some(line.list()?),
-                "+" => ask.subscribe = line.list()?,
-                "-" => ask.unsubscribe = line.list()?,
+                "" => ask.names = Some(Names::parse(line)?),
+                "+" => ask.subscribe = Names::parse(line)?,
+                "-" => ask.unsubscribe = Names::parse(line)?,
                 "irv" => ask.initial_versions = items(&line.words()?),
                 "v=" => ask.version = Some(line.word()?),
                 "n=" => ask.nonce = Some(line.word()?),
@@ -211,6 +279,7 @@ impl Expected {
         };
         while let Some(key) = line.key() {
             let names = line.list()?;
+            let names = names.into_iter().map(|name| shown_name(&name)).collect();
             match key {
                 "" => expected.resources = names,
                 "-" => expected.removed = names,
@@ -290,7 +359,12 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
     let type_url = type_url(line)?;
     let mut fixtures = Vec::new();
     while !line.is_over() {
-        let Item { name, revision } = item(&line.word()?);
+        let Item {
+            name: word,
+            revision,
+        } = item(&line.word()?);
+        let constraints = name(&word)?.constraints();
+        let name = in_angles(&word).map_or(&*word, |(stem, _)| stem).to_owned();
         let (aliases, words) = without_aliases(line.braces()?);
         let (words, ttl) = without_ttl(words)?;
         let own = format!("name={name}");
@@ -310,6 +384,10 @@ fn put(line: &mut Line<'_>) -> Result<Vec<Fixture>, String> {
             None => fixture.word(&own),
         };
         let fixture = aliases.into_iter().fold(fixture, Fixture::alias);
+        let fixture = match constraints {
+            Some(constraints) => fixture.constraints(constraints),
+            None => fixture,
+        };
         fixtures.push(match revision.text.as_str() {
             "" => fixture,
             revision => fixture.revision(number(revision)?),

@@ -66,6 +66,13 @@ impl Laws {
         if sotw && partial && nothing {
             return Err("an empty answer of a partial type says nothing");
         }
+        let told = response.removed.iter().chain(&response.bodyless);
+        if told
+            .chain(response.resources.iter().map(Resource::name))
+            .any(|n| n.parameters().is_some())
+        {
+            return Err("parameters are the client's, and told by nobody (C-313)");
+        }
         let resources = response.resources.iter().map(|r| r.name());
         let mut named = BTreeSet::new();
         // With the error, a name that is not found is also said to be removed (C-366).

@@ -219,6 +219,7 @@ impl<C: Client> Pair<C> {
         let (scope, config) = (self.setup.scope.clone(), Arc::clone(&self.setup.config));
         let mut session = Session::new(self.client.variant(), scope, config);
         session.set_features(ClientFeatures::of(&self.setup.node));
+        session.set_parameters(self.setup.parameters.clone());
         session.distrust(std::mem::take(&mut self.unsettled));
         self.stream = Some(Stream {
             session,

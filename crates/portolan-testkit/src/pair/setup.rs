@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portolan_core::Node;
+use portolan_core::{DynamicParameters, Node};
 use portolan_engine::{Scope, SessionConfig};
 
 use crate::fixture::FixtureReferences;
@@ -23,6 +23,7 @@ pub struct Setup {
     pub(super) latency: Duration,
     pub(super) window: usize,
     pub(super) node: Arc<Node>,
+    pub(super) parameters: DynamicParameters,
 }
 
 impl Default for Setup {
@@ -33,6 +34,7 @@ impl Default for Setup {
             latency: Duration::ZERO,
             window: usize::MAX,
             node: Arc::new(Node::new("testkit")),
+            parameters: DynamicParameters::default(),
         }
     }
 }
@@ -69,6 +71,13 @@ impl Setup {
     #[must_use]
     pub fn with_window(mut self, responses: usize) -> Self {
         self.window = responses;
+        self
+    }
+
+    /// What names stand for that the client asks for without parameters. Default: none.
+    #[must_use]
+    pub fn with_parameters(mut self, parameters: DynamicParameters) -> Self {
+        self.parameters = parameters;
         self
     }
 

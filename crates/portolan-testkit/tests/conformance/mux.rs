@@ -102,7 +102,12 @@ impl Subject for Unions {
     fn publish(&self, snapshot: Snapshot) {
         for (at, part) in self.parts.iter().enumerate() {
             let of_part = select(&snapshot, |resource| {
-                let sum = resource.name().bytes().map(usize::from).sum::<usize>();
+                let sum = resource
+                    .name()
+                    .stem()
+                    .bytes()
+                    .map(usize::from)
+                    .sum::<usize>();
                 sum % 3 != at
             });
             let _ = part.set(&NODE.to_owned(), of_part);

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use portolan_engine::Variant;
 
 use self::trace::{Said, Trace};
-use self::written::identifiers;
+use self::written::{alternatives, identifiers, located};
 pub(crate) use self::written::{names, nodes, references, resources};
 use crate::session::{flag, op};
 use crate::wire::op as wire_op;
@@ -32,7 +32,8 @@ fn requests(variant: Variant) -> Vec<Vec<u8>> {
     let traces = traces().iter().filter(|trace| trace.variant == variant);
     let said = traces.flat_map(|trace| &trace.said);
     let messages = said.filter_map(Said::message);
-    let mut messages: Vec<_> = messages.filter(|message| !message.is_empty()).collect();
+    let messages = messages.filter(|message| !message.is_empty());
+    let mut messages: Vec<_> = messages.chain([located(variant)]).collect();
     messages.sort();
     messages.dedup();
     messages
@@ -64,7 +65,7 @@ fn stream(trace: &Trace) -> Vec<u8> {
 /// What happened on each stream, to the session and at the source; and what no trace has.
 pub(crate) fn sessions() -> Vec<Vec<u8>> {
     let traces = traces().iter().map(session);
-    traces.chain(identifiers()).collect()
+    traces.chain(identifiers()).chain(alternatives()).collect()
 }
 
 fn session(trace: &Trace) -> Vec<u8> {

@@ -1,3 +1,5 @@
+use portolan_core::well_known::ROUTE;
+use portolan_engine::Variant;
 use portolan_resources::build;
 use portolan_types::Any;
 use portolan_types::envoy::config::core::v3 as core;
@@ -7,12 +9,15 @@ use portolan_types::envoy::config::route::v3::Vhds;
 use portolan_types::envoy::extensions::transport_sockets::tls::v3::{
     CommonTlsContext, SdsSecretConfig, UpstreamTlsContext,
 };
+use portolan_types::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DiscoveryRequest, ResourceLocator,
+};
 use prost::Message;
 use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 
 use crate::resources::op;
-use crate::session::{GLOB, OTHER_SPELLING, URL, flag, how, op as session};
+use crate::session::{GLOB, LOCATED, OTHER_SPELLING, URL, flag, how, op as session};
 
 /// A bare node, and one that says as much of itself as an Envoy does.
 pub(crate) fn nodes() -> Vec<Vec<u8>> {
@@ -191,4 +196,76 @@ pub(crate) fn references() -> Vec<Vec<u8>> {
             build::http_listener("ingress", address, "routes").encode_to_vec(),
         ),
     ]
+}
+
+/// A request for names with parameters and without, which no client that there is a trace of sends.
+pub(crate) fn located(variant: Variant) -> Vec<u8> {
+    let locator = |name: &str, parameters: &[(&str, &str)]| ResourceLocator {
+        name: name.to_owned(),
+        dynamic_parameters: parameters
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+    };
+    let locators = vec![
+        locator("r", &[("env", "prod"), ("version", "v1")]),
+        locator("*", &[("env", "test")]),
+        locator("r", &[]),
+    ];
+    let type_url = ROUTE.to_string();
+    match variant {
+        Variant::Delta => DeltaDiscoveryRequest {
+            type_url,
+            resource_names_subscribe: vec!["r".to_owned()],
+            resource_locators_unsubscribe: locators[..1].to_vec(),
+            resource_locators_subscribe: locators,
+            ..DeltaDiscoveryRequest::default()
+        }
+        .encode_to_vec(),
+        _ => DiscoveryRequest {
+            type_url,
+            resource_names: vec!["r".to_owned()],
+            resource_locators: locators,
+            ..DiscoveryRequest::default()
+        }
+        .encode_to_vec(),
+    }
+}
+
+/// Sessions that ask for names of which there are alternatives, in both variants.
+pub(crate) fn alternatives() -> Vec<Vec<u8>> {
+    let routes = 3;
+    let publish = |from, count, revision, how| {
+        let op = [session::PUBLISH, routes, from, count, revision, how];
+        [&op[..], &[session::DRIVE]].concat()
+    };
+    let ask = |lists: &[&[u8]]| {
+        let mut out = vec![session::REQUEST, routes, 0, 0];
+        for list in lists {
+            out.push(list.len() as u8);
+            out.extend(*list);
+        }
+        out.extend([0, session::DRIVE]);
+        out
+    };
+    let wanted = [LOCATED, LOCATED + 1, LOCATED + 4, LOCATED + 5, 3];
+    let delta = [
+        vec![flag::DELTA],
+        publish(LOCATED, 12, 1, 0),
+        ask(&[&wanted, &[]]),
+        publish(LOCATED, 4, 2, 0),
+        ask(&[&[LOCATED + 6], &[LOCATED + 1, LOCATED + 4]]),
+        publish(LOCATED, 2, 2, how::REMOVED),
+        vec![session::RECONNECT],
+        ask(&[&wanted, &[]]),
+    ];
+    let sotw = [
+        vec![0],
+        publish(LOCATED, 12, 1, 0),
+        ask(&[&wanted]),
+        publish(LOCATED, 4, 2, 0),
+        ask(&[&wanted[2..]]),
+        publish(LOCATED, 12, 2, how::REMOVED),
+    ];
+    vec![delta.concat(), sotw.concat()]
 }

@@ -10,7 +10,7 @@ use portolan_testkit::{Pair, PlainClient, Setup, Shelf};
 use self::ops::{apply, publish_again};
 use crate::input::Input;
 
-pub(crate) use self::ops::{EMPTY, GLOB, OTHER_SPELLING, STAR, TYPES, URL, how, op};
+pub(crate) use self::ops::{EMPTY, GLOB, LOCATED, OTHER_SPELLING, STAR, TYPES, URL, how, op};
 
 /// So many that each limit is reached by a few operations, and each kind of thing happens to each name.
 const MAX_OPS: usize = 300;

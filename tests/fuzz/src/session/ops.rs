@@ -5,8 +5,8 @@ use portolan_core::well_known::{
     CLUSTER, ENDPOINT, EXTENSION_CONFIG, LISTENER, ROUTE, RUNTIME, SCOPED_ROUTE, SECRET,
     VIRTUAL_HOST,
 };
-use portolan_core::{Resource, ResourceBuilder, Snapshot, TypeUrl};
-use portolan_engine::{DeltaRequest, ErrorDetail, Request, SotwRequest, Variant};
+use portolan_core::{Constraints, Name, Resource, ResourceBuilder, Snapshot, TypeUrl};
+use portolan_engine::{DeltaRequest, ErrorDetail, Locator, Request, SotwRequest, Variant};
 use portolan_testkit::{PlainClient, Shelf};
 
 use super::World;
@@ -50,6 +50,10 @@ pub(crate) const TYPES: [(&str, TypeUrl); 12] = [
     ),
     ("UNKNOWN", TypeUrl::from_static("unknown")),
 ];
+
+/// From here to [`URL`] numbers stand for names of which there are alternatives, and for what clients say of themselves with
+/// them.
+pub(crate) const LOCATED: u8 = 0x60;
 
 /// A name that is none.
 pub(crate) const EMPTY: u8 = 0xff;
@@ -164,10 +168,31 @@ fn any_name(type_url: &TypeUrl, number: u8) -> Bytes {
     }
 }
 
-fn any_names(type_url: &TypeUrl, input: &mut Input<'_>) -> Vec<Bytes> {
-    let count = input.byte() % 64;
-    let numbers = (0..count).map(|_| input.byte());
-    numbers.map(|number| any_name(type_url, number)).collect()
+/// Names, and others with parameters.
+fn any_names(type_url: &TypeUrl, input: &mut Input<'_>) -> (Vec<Bytes>, Vec<Locator>) {
+    let (mut names, mut locators) = (Vec::new(), Vec::new());
+    for _ in 0..input.byte() % 64 {
+        match input.byte() {
+            number @ LOCATED..URL => locators.push(locator(number)),
+            number => names.push(any_name(type_url, number)),
+        }
+    }
+    (names, locators)
+}
+
+/// A name of which there are alternatives, or the wildcard, with parameters or without any.
+fn locator(number: u8) -> Locator {
+    let stem = match number % 5 {
+        4 => "*".to_owned(),
+        stem => format!("m{stem}"),
+    };
+    let parameters = (number % 4 != 3).then(|| ("env".into(), format!("{}", number % 4).into()));
+    Locator::new(stem, parameters)
+}
+
+/// Whom the alternative of a number is meant for.
+fn constraints(number: u8) -> Constraints {
+    Constraints::value("env", (number % 4).to_string())
 }
 
 /// A request of any content. It speaks of responses that the client got, or of none that there ever was.
@@ -178,7 +203,7 @@ fn request(variant: Variant, client: &mut PlainClient, input: &mut Input<'_>) ->
     match variant {
         Variant::Sotw => {
             let mut request = client.sotw_request(&url, [""; 0]);
-            request.names = any_names(&url, input);
+            (request.names, request.locators) = any_names(&url, input);
             request.nonce = nonce;
             request.error = error;
             version(&mut request, input);
@@ -187,9 +212,9 @@ fn request(variant: Variant, client: &mut PlainClient, input: &mut Input<'_>) ->
         _ => {
             let mut request = DeltaRequest::default();
             request.type_url = url.to_string();
-            request.subscribe = any_names(&url, input);
-            request.unsubscribe = any_names(&url, input);
-            let claimed = any_names(&url, input).into_iter();
+            (request.subscribe, request.locators_subscribe) = any_names(&url, input);
+            (request.unsubscribe, request.locators_unsubscribe) = any_names(&url, input);
+            let claimed = any_names(&url, input).0.into_iter();
             request.initial_versions = claimed
                 .map(|name| (name, Bytes::from_static(b"1")))
                 .collect();
@@ -239,6 +264,7 @@ fn resume(client: &mut PlainClient, input: &mut Input<'_>) {
     let versions = held.values();
     let versions = versions.map(|r| (r.name().as_str(), r.version().as_str()));
     let names: Vec<_> = any_names(&url, input)
+        .0
         .iter()
         .map(|name| String::from_utf8_lossy(name).into_owned())
         .collect();
@@ -256,12 +282,17 @@ fn publish(shelf: &Shelf, input: &mut Input<'_>) {
     shelf.edit(|snapshot| {
         for number in 0..count {
             let number = from.wrapping_add(number);
-            let name = name(&url, number);
+            let located = (LOCATED..URL).contains(&number);
+            let name = match located {
+                true => Name::from(format!("m{}", number / 4 % 4))
+                    .with_constraints(&constraints(number)),
+                false => Name::from(name(&url, number)),
+            };
             if how & how::REMOVED != 0 {
                 snapshot.remove(&url, &name);
                 continue;
             }
-            let resource = resource(&url, name, revision, how);
+            let resource = resource(&url, &name, revision, how);
             let resource = match how & how::ALIASED != 0 {
                 true => resource.alias(format!("n{}", number % 8)),
                 false => resource,
@@ -286,11 +317,11 @@ pub(crate) mod how {
     pub(crate) const ALIASED: u8 = 128;
 }
 
-fn resource(url: &TypeUrl, name: String, revision: u8, how: u8) -> ResourceBuilder {
+fn resource(url: &TypeUrl, name: &Name, revision: u8, how: u8) -> ResourceBuilder {
     let has = |flag: u8| how & flag != 0;
     let mut body = format!("rev={revision}");
     if *url == CLUSTER {
-        body.push_str(&format!(" eds={name}"));
+        body.push_str(&format!(" eds={}", name.stem()));
     }
     for (flag, word) in [(how::BAD, " bad"), (how::GARBLED, " garbled")] {
         body.push_str(if has(flag) { word } else { "" });

@@ -1,6 +1,8 @@
 use portolan_engine::{ErrorDetail, Variant};
 use portolan_server::{CloseReason, RequestError};
-use portolan_types::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
+use portolan_types::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DiscoveryRequest, ResourceLocator,
+};
 use portolan_types::google::rpc;
 use prost::{DecodeError, Message};
 
@@ -13,9 +15,9 @@ pub fn sotw_request(message: &[u8]) {
         type_url: request.type_url,
         nonce: request.response_nonce,
         error: request.error_detail.map(error),
-        names: request.resource_names.len(),
+        names: request.resource_names.len() + request.resource_locators.len(),
         unsubscribed: 0,
-        total: request.resource_names.len(),
+        total: request.resource_names.len() + total(&request.resource_locators),
     });
     run(compare(Variant::Sotw, message, theirs));
 }
@@ -23,20 +25,31 @@ pub fn sotw_request(message: &[u8]) {
 /// The first message of a delta stream: what it and the generated reader accept, they read alike.
 pub fn delta_request(message: &[u8]) {
     let theirs = DeltaDiscoveryRequest::decode(message).map(|request| {
-        let (names, unsubscribed) = (
-            request.resource_names_subscribe.len(),
-            request.resource_names_unsubscribe.len(),
+        let names = request.resource_names_subscribe.len();
+        let unsubscribed = request.resource_names_unsubscribe.len();
+        let (subscribe, unsubscribe) = (
+            &request.resource_locators_subscribe,
+            &request.resource_locators_unsubscribe,
         );
+        let located = total(subscribe) + total(unsubscribe);
         Read {
             type_url: request.type_url,
             nonce: request.response_nonce,
             error: request.error_detail.map(error),
-            names,
-            unsubscribed,
-            total: names + unsubscribed + request.initial_resource_versions.len(),
+            names: names + subscribe.len(),
+            unsubscribed: unsubscribed + unsubscribe.len(),
+            total: names + unsubscribed + located + request.initial_resource_versions.len(),
         }
     });
     run(compare(Variant::Delta, message, theirs));
+}
+
+/// What locators count as: themselves, and each of their parameters.
+fn total(locators: &[ResourceLocator]) -> usize {
+    let parameters = locators
+        .iter()
+        .map(|locator| locator.dynamic_parameters.len());
+    locators.len() + parameters.sum::<usize>()
 }
 
 /// What the generated reader finds in a request.

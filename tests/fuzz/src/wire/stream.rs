@@ -89,10 +89,12 @@ fn check_delta(message: Bytes) -> u64 {
         if let Some(any) = &resource.resource {
             assert_eq!(any.type_url, response.type_url);
         }
+        assert!(resource.resource_name.is_none(), "nothing has constraints");
         // One without a body is known by the name that was asked for.
         resource.aliases.first().unwrap_or(&resource.name)
     });
     assert_distinct(names.chain(&response.removed_resources));
+    assert_eq!(response.removed_resource_names, []);
     response.nonce.parse().expect("nonces are numbers")
 }
 

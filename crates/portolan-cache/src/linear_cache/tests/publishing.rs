@@ -1,5 +1,5 @@
 use portolan_core::well_known::CLUSTER;
-use portolan_core::{Generation, Published, ResourceError};
+use portolan_core::{Constraints, Generation, Published, ResourceError};
 
 use super::*;
 
@@ -56,6 +56,38 @@ fn a_batch_is_one_publication_or_none() {
     assert_eq!(generation(edited.unwrap()), (true, 2));
     assert_eq!(writer.len(), 2);
     assert_eq!(writer.get("a").unwrap().body(), &b"2"[..]);
+}
+
+#[test]
+fn c321_alternatives_that_do_not_go_together_are_refused() {
+    let (writer, _) = cache_of(&["b"]);
+    let of = |value: &str| Constraints::value("env", value);
+    let alternative = |constraints| resource("a", "1").constraints(constraints);
+    let _ = writer.upsert(alternative(of("prod"))).unwrap();
+    let _ = writer.upsert(alternative(of("test"))).unwrap();
+    let overlaps = writer.upsert(alternative(Constraints::exists("env")));
+    assert!(matches!(
+        overlaps,
+        Err(ResourceError::AlternativesOverlap { .. })
+    ));
+    let differs = writer.upsert(resource("a", "1"));
+    assert!(matches!(
+        differs,
+        Err(ResourceError::AlternativesDiffer { .. })
+    ));
+    assert_eq!(writer.len(), 3);
+    let replaced = writer.batch(|edit| {
+        edit.upsert(resource("a", "2"))?;
+        for value in ["prod", "test"] {
+            edit.remove(Name::from("a").with_constraints(&of(value)));
+        }
+        Ok::<_, ResourceError>(())
+    });
+    assert!(replaced.is_ok() && writer.get("a").is_some());
+    assert_eq!(writer.len(), 2);
+    let all = [of("prod"), Constraints::exists("env")].map(alternative);
+    assert!(writer.replace_all(all).is_err());
+    assert_eq!(writer.len(), 2);
 }
 
 #[test]

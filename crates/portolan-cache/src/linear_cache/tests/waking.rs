@@ -1,7 +1,7 @@
 use std::task::Wake;
 
-use portolan_core::ViewId;
 use portolan_core::well_known::CLUSTER;
+use portolan_core::{Constraints, ViewId};
 
 use super::*;
 use crate::linear_cache::streams::{MAX_BEHIND, MAX_NAMED};
@@ -50,6 +50,21 @@ fn a_change_wakes_who_subscribes_it_and_nobody_else() {
     let _ = writer.upsert(resource("absent", "1")).unwrap();
     drain(&reader);
     assert_eq!(wakes(), [1, 1, 2, 1, 2, 0], "who was woken has yet to look");
+}
+
+#[test]
+fn c312_a_change_of_an_alternative_wakes_who_subscribes_its_stem() {
+    let (writer, reader) = cache_of(&["b"]);
+    let streams = [&["a"], &["b"]].map(|wanted: &[&str; 1]| Stream::of(&reader, wanted));
+    let prod = Constraints::value("env", "prod");
+    let alternative = resource("a", "1").constraints(prod.clone());
+    let _ = writer.upsert(alternative).unwrap();
+    drain(&reader);
+    assert_eq!(streams.each_ref().map(Stream::wakes), [1, 0]);
+    let _ = streams[0].view.load();
+    let _ = writer.remove(Name::from("a").with_constraints(&prod));
+    drain(&reader);
+    assert_eq!(streams.each_ref().map(Stream::wakes), [2, 0]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use portolan_core::{Lookup, Name, ResourceFailure};
+use portolan_core::{Constraints, Lookup, Name, ResourceFailure};
 
 use super::*;
 
@@ -18,6 +18,29 @@ fn of_one_name_the_first_part_stands() {
     a.publish(endpoints(&[]));
     b.publish(endpoints(&[]));
     assert_eq!(seen(&*view), pairs(&[("x", "c"), ("z", "c")]));
+}
+
+#[test]
+fn c321_of_one_name_all_alternatives_are_of_one_part() {
+    let ([a, b], mux) = union();
+    let of = |value: &str| Name::from("x").with_constraints(&Constraints::value("env", value));
+    let (prod, test) = (of("prod"), of("test"));
+    let names = |view: &dyn View| {
+        let set = set(view, &ENDPOINT);
+        set.iter().map(|r| r.name().clone()).collect::<Vec<_>>()
+    };
+    a.publish(endpoints(&[(prod.as_str(), "a")]));
+    b.publish(endpoints(&[
+        (prod.as_str(), "b"),
+        (test.as_str(), "b"),
+        ("y", "b"),
+    ]));
+    let view = open(&mux, "n");
+    assert_eq!(names(&*view), [prod.clone(), "y".into()]);
+    a.publish(endpoints(&[]));
+    assert_eq!(names(&*view), [prod, test, "y".into()]);
+    a.publish(endpoints(&[("x", "a")]));
+    assert_eq!(names(&*view), [Name::from("x"), "y".into()]);
 }
 
 #[test]

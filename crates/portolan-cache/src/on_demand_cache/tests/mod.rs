@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT, VIRTUAL_HOST};
 use portolan_core::{
-    Interest, Lookup, Name, Node, NodeId, Peer, Resource, ResourceFailure, Snapshot, Source,
-    TypeUrl, View,
+    Constraints, Interest, Lookup, Name, Node, NodeId, Peer, Resource, ResourceFailure, Snapshot,
+    Source, TypeUrl, View,
 };
 
 use super::*;
@@ -432,4 +432,39 @@ fn c236_a_resolution_that_nobody_waits_for_is_dropped_and_a_panic_is_contained()
     drive();
     assert_eq!(lock(&log).len(), 4);
     drop(writer);
+}
+
+#[test]
+fn c316_a_resolver_finds_what_is_meant_for_all() {
+    let bed = bed(OnDemandLimits::default());
+    let mut stream = bed.open("n");
+    stream.want(&["a"]);
+    let ticket = bed.resolve_one(Duration::ZERO);
+    let builder = Resource::builder(CLUSTER, "a", &b"1"[..]);
+    let found = builder
+        .constraints(Constraints::exists("env"))
+        .build()
+        .unwrap();
+    bed.resolutions
+        .answer(ticket, Resolution::found(found), Duration::ZERO);
+    let published = stream.0.load().unwrap();
+    let Lookup::Error(failure) = published.snapshot().lookup(&CLUSTER, "a") else {
+        panic!("it is an error");
+    };
+    assert!(failure.message().contains("constraints"), "{failure}");
+}
+
+#[test]
+fn c320_what_a_base_has_alternatives_of_is_no_matter_of_a_resolver() {
+    let bed = bed(OnDemandLimits::default());
+    let mut base = Snapshot::builder();
+    let builder = Resource::builder(CLUSTER, "a", &b"1"[..]);
+    base.insert(builder.constraints(Constraints::exists("env")))
+        .unwrap();
+    let _ = bed.writer.set(&"n".to_owned(), base.build());
+    let mut stream = bed.open("n");
+    stream.want(&["a"]);
+    assert_eq!(bed.steps(Duration::ZERO).0, []);
+    let _ = bed.writer.set(&"n".to_owned(), Snapshot::empty());
+    bed.resolve_one(Duration::ZERO);
 }

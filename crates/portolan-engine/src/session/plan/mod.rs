@@ -109,7 +109,7 @@ fn is_gate(state: &TypeState) -> bool {
 /// The type that others wait for, as it was shown and as it is to be; `None` where the stream has none or nothing is
 /// known of what the client has.
 fn gate(session: &Session, target: &Snapshot) -> Option<(usize, ResourceSet, ResourceSet)> {
-    if !matches!(session.scope, Scope::Aggregated) {
+    if !matches!(session.scope, Scope::Aggregated) || has_alternatives(session, target) {
         return None;
     }
     let at = session.types.iter().position(is_gate)?;
@@ -118,6 +118,13 @@ fn gate(session: &Session, target: &Snapshot) -> Option<(usize, ResourceSet, Res
         .get(at)
         .filter(|state| state.subscription.is_wildcard())?;
     Some((at, former(state)?, target.set(state.url())?.clone()))
+}
+
+/// Whether anything has constraints, or had: a name does not say then which resource something leads to, and what goes must
+/// go in the response in which its replacement comes (C-322).
+fn has_alternatives(session: &Session, target: &Snapshot) -> bool {
+    let had = |state: &TypeState| former(state).is_some_and(|set| set.has_alternatives());
+    target.sets().any(|(_, set)| set.has_alternatives()) || session.types.iter().any(had)
 }
 
 /// Follows all types that may refer to clusters, asked for or not: what newly leads to a cluster does so too for a client
