@@ -420,8 +420,9 @@ fn is_other(inner: &str, name: &Name) -> bool {
 
 /// Names without constraints, each once: what is there for different clients is there once for each.
 fn stems<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<Name> {
-    let stems: BTreeSet<_> = names.map(Name::to_stem).collect();
-    stems.into_iter().collect()
+    let mut seen = BTreeSet::new();
+    let stems = names.map(Name::to_stem);
+    stems.filter(|stem| seen.insert(stem.clone())).collect()
 }
 
 fn list(names: &[Name]) -> String {

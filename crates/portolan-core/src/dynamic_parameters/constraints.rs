@@ -44,9 +44,9 @@ pub struct Constraints(Term);
 pub(super) enum Term {
     Value(Box<str>, Box<str>),
     Exists(Box<str>),
-    All(Box<[Term]>),
-    Any(Box<[Term]>),
-    Not(Box<Term>),
+    All(Box<[Self]>),
+    Any(Box<[Self]>),
+    Not(Box<Self>),
 }
 
 /// What a key is assigned: a value, or one that no constraint mentions.
@@ -252,8 +252,8 @@ mod tests {
             let holds = |constraints: Constraints| matches(&constraints, &[("k", "v")]);
             assert_eq!(holds(Constraints::all_of([of(a), of(b)])), a && b);
             assert_eq!(holds(Constraints::any_of([of(a), of(b)])), a || b);
-            let nested = Constraints::any_of([!Constraints::all_of([of(a), !of(b)]), of(b)]);
-            assert_eq!(holds(nested), !(a && !b) || b);
+            let nested = !Constraints::any_of([Constraints::all_of([of(a), !of(b)]), of(b)]);
+            assert_eq!(holds(nested), !a && !b);
             assert_eq!(holds(!of(a)), !a);
         }
         assert!(matches(&Constraints::all_of([]), &[]));

@@ -47,8 +47,7 @@ impl Draft {
     /// Whether this may be put in beside what there is of its name.
     fn check(&self, resource: &Resource) -> Result<(), ResourceError> {
         let kept = self.kept.as_ref();
-        let has_alternatives =
-            self.constrained || kept.is_some_and(ResourceSet::has_alternatives);
+        let has_alternatives = self.constrained || kept.is_some_and(ResourceSet::has_alternatives);
         let is_alone = resource.constraints().is_none() && !has_alternatives;
         if is_alone || resource.is_pending() {
             return Ok(());

@@ -259,7 +259,7 @@ mod tests {
 
     const BOUNDS: Bounds = Bounds {
         size: 1 << 20,
-        names: 5,
+        names: 6,
     };
 
     fn read(variant: Variant, message: impl Into<Bytes>) -> Result<Inbound, RequestError> {
@@ -392,15 +392,15 @@ mod tests {
     #[test]
     fn names_are_counted_while_they_are_read() {
         let too_many = RequestError::TooManyNames { max: BOUNDS.names };
-        let names = b"\x1a\x00".repeat(6);
+        let names = b"\x1a\x00".repeat(7);
         assert_eq!(read(Variant::Sotw, names).unwrap_err(), too_many);
-        let names = b"\x1a\x00\x22\x00\x2a\x00".repeat(2);
+        let names = b"\x1a\x00\x22\x00\x2a\x00".repeat(3);
         assert_eq!(read(Variant::Delta, names).unwrap_err(), too_many);
         // A locator with two parameters.
-        let locators = b"\x3a\x04\x12\x00\x12\x00".repeat(2);
+        let locators = b"\x3a\x04\x12\x00\x12\x00".repeat(3);
         assert_eq!(read(Variant::Sotw, locators).unwrap_err(), too_many);
         for field in [b'\x42', b'\x4a'] {
-            let locators = [field, 4, 0x12, 0, 0x12, 0].repeat(2);
+            let locators = [field, 4, 0x12, 0, 0x12, 0].repeat(3);
             assert_eq!(read(Variant::Delta, locators).unwrap_err(), too_many);
         }
     }

@@ -85,7 +85,7 @@ async fn broken_framing_ends_its_stream_alone() {
 #[tokio::test(start_paused = true)]
 async fn a_name_that_is_not_utf8_ends_its_stream_alone() {
     let url = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
-    let text = format!("resource_names of a request for {url} is not valid UTF-8");
+    let text = format!("resource_names of a request for {url} is not valid UTF-8, or holds a NUL");
     let message = request(url, &[b"\xff"]);
     assert_ends_alone(
         SOTW,
