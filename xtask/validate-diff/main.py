@@ -2,7 +2,6 @@
 
 import collections
 import concurrent.futures
-import itertools
 import math
 import os
 import struct
@@ -18,6 +17,10 @@ from schema import BOUNDS, Schema, is_map
 # How often each rule must have held, and must have been broken.
 LEAST = 100
 BATCH = 500
+PART = 2_500
+
+# The reference as it is, with each of its faults repaired, and with all.
+REPAIRED = [(), *((fault,) for fault in REPAIRS), tuple(REPAIRS)]
 
 # By the name of our rule, how its rules end in the schema.
 ENDS = {
@@ -85,8 +88,6 @@ class Found:
         print(f"{invalid / self.total():.0%} of them invalid; {self.counts['agreed']} verdicts agree")
         for fault, count in self.explained.most_common():
             print(f"{count} differ, as the reference has a fault: {fault}")
-        for name, encoded, theirs, ours in self.unexplained[:10]:
-            print(f"UNEXPLAINED {name} {encoded[:400]}\n  reference: {theirs}\n  ours: {ours[:3]}")
         print(f"{len(self.unexplained)} differ unexplained")
         if self.rare():
             print(f"too rarely held or broken: {', '.join(self.rare())}")
@@ -144,12 +145,10 @@ class Tally:
 
 
 class Diff:
-    def __init__(self, schema, ours, seed):
+    def __init__(self, schema, ours, references, seed):
         self.schema, self.ours = schema, ours
         self.generator = Generator(schema, seed)
-        self.reference = Reference(schema)
-        self.repaired = {fault: Reference(schema, [fault]) for fault in REPAIRS}
-        self.all_repaired = Reference(schema, list(REPAIRS))
+        self.reference, *self.repaired = references
         self.found = Found(schema.kind_names)
         self.tally = Tally(schema, self.found)
 
@@ -180,25 +179,31 @@ class Diff:
             self.tally.break_(violations) if verdict else self.tally.hold(message)
             return
         agree = lambda reference: (reference.verdict(message) is None) == (not violations)
-        faults = [fault for fault, reference in self.repaired.items() if agree(reference)]
-        if faults:
-            self.found.explained[faults[0]] += 1
-        elif agree(self.all_repaired):
-            self.found.explained["several of these"] += 1
+        repairs = next((reference.repairs for reference in self.repaired if agree(reference)), None)
+        if repairs:
+            self.found.explained[" / ".join(repairs)] += 1
         else:
             self.found.unexplained.append((message.DESCRIPTOR.full_name, encoded.hex(), verdict, violations))
 
 
-def run(program, schema, count, seed):
-    diff = Diff(schema, Ours(program), seed)
-    for at in range(0, count, BATCH):
-        diff.batch(min(BATCH, count - at))
-    return diff.found
+class Share:
+    """Compares parts of the messages, in a process of its own. What a part holds does not depend on who does it."""
 
+    def __init__(self, program, descriptors):
+        self.schema, self.ours = read(descriptors), Ours(program)
+        self.references = [Reference(self.schema, repairs) for repairs in REPAIRED]
 
-def share(program, descriptors, count, seed):
-    """A part of the messages, in a process of its own."""
-    return run(program, read(descriptors), count, seed)
+    @classmethod
+    def begin(cls, *arguments):
+        cls.own = cls(*arguments)
+
+    @classmethod
+    def run(cls, count, seed):
+        own = cls.own
+        diff = Diff(own.schema, own.ours, own.references, seed)
+        for at in range(0, count, BATCH):
+            diff.batch(min(BATCH, count - at))
+        return diff.found
 
 
 def read(descriptors):
@@ -207,13 +212,19 @@ def read(descriptors):
 
 
 def main(program, descriptors, count=40_000, seed=1, workers=os.cpu_count()):
-    started = time.monotonic()
-    workers, seeds = int(workers), itertools.count(int(seed) * 1000)
-    with concurrent.futures.ProcessPoolExecutor(workers) as pool:
-        shares = [pool.submit(share, program, descriptors, int(count) // workers, next(seeds)) for _ in range(workers)]
-        found = Found(read(descriptors).kind_names)
-        for part in shares:
-            found.add(part.result())
+    started, count, first = time.monotonic(), int(count), int(seed) * 1_000_000
+    found = Found(read(descriptors).kind_names)
+    with concurrent.futures.ProcessPoolExecutor(int(workers), initializer=Share.begin, initargs=(program, descriptors)) as pool:
+        parts = [(min(PART, count - at), first + at) for at in range(0, count, PART)]
+        parts = [pool.submit(Share.run, *part) for part in parts]
+        try:
+            for part in concurrent.futures.as_completed(parts):
+                found.add(part.result())
+                for name, encoded, theirs, ours in part.result().unexplained:
+                    print(f"UNEXPLAINED {name} {encoded[:400]}\n  reference: {theirs}\n  ours: {ours[:3]}", flush=True)
+                print(f"{found.total()} of {count}", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
     found.report(time.monotonic() - started)
     sys.exit(not found.is_good())
 

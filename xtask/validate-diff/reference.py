@@ -13,9 +13,12 @@ validator.Template = functools.cache(validator.Template)
 NEWLINE = "`$` in a pattern matches before a newline at the end; in the expressions of the schema it is the end"
 FLOATS = "durations are compared as floats, which cannot tell all of them apart"
 
+VALUES = "the values of a map are not looked into where there are rules for its keys"
+
 # What each repair does to the code that the reference generates for a message.
 REPAIRS = {
     NEWLINE: lambda code: re.sub(r"(re\.search\(r'(?:[^'\\]|\\.)*)\$('\,)", r"\1\\Z\2", code),
+    VALUES: lambda code: re.sub(r"for key in (p\.\w+):", r"for key in keys_of(\1, validate):", code),
     FLOATS: lambda code: re.sub(
         r"dur = (\S+)\.seconds \+ round\(\(10\*\*-9 \* \S+\.nanos\), 9\)", r"dur = \1.seconds * 10**9 + \1.nanos", code
     ),
@@ -54,7 +57,7 @@ class Reference:
         for repair in self.repairs:
             code = REPAIRS[repair](code)
         scope = {}
-        exec(code, {**vars(validator), "validate": self.validate}, scope)
+        exec(code, {**vars(validator), "validate": self.validate, "keys_of": keys_of}, scope)
         return scope["generate_validate"]
 
     def inner(self, message):
@@ -79,6 +82,14 @@ class Reference:
             fields = [field for field in fields if not self.schema.rules(field).message.skip]
             self.ways[described.full_name] = fields
         return self.ways[described.full_name]
+
+
+def keys_of(values, validate):
+    """The keys of a map whose values have been looked into."""
+    for key in values:
+        if hasattr(values[key], "DESCRIPTOR"):
+            validate(values[key])
+    return values
 
 
 def exact_literal(duration):

@@ -234,6 +234,14 @@ impl Field {
     pub(super) fn is_repeated(&self) -> bool {
         matches!(self.times, Times::Many(_))
     }
+
+    /// The message of an entry, if it is a map.
+    pub(super) fn entry(&self) -> Option<&'static Message> {
+        match self.holds {
+            Holds::Message(entry) if entry.entry => Some(entry),
+            _ => None,
+        }
+    }
 }
 
 pub(super) const fn field(number: u32, name: &'static str, times: Times, holds: Holds) -> Field {

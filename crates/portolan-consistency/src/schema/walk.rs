@@ -143,9 +143,7 @@ impl Walk<'_> {
                 return Ok(count);
             }
             (Holds::Message(entry), Value::Bytes(bytes)) if entry.entry => {
-                let key = entry.fields.first().filter(|key| key.number == 1);
-                let wire = key.map_or(Wire::Varint, |key| key.holds.wire());
-                let key = wire::last(bytes, 1, wire)?.unwrap_or(Value::Bytes(b""));
+                let key = wire::key(entry, bytes).unwrap_or(Value::Bytes(b"?"));
                 let way = way.at(plan, field.name, Step::Entry(field.name, key));
                 self.message(entry, bytes, &way);
             }
@@ -167,9 +165,9 @@ impl Walk<'_> {
             Times::Required => self.tell(&to, Rule::Required, format_args!("must be there")),
             Times::Always if plan.entry => {
                 let to = way.at_part(field.name);
-                self.value(&field.holds, default(field.holds.wire()), &to);
+                self.value(&field.holds, Value::default(field.holds.wire()), &to);
             }
-            Times::Always => self.value(&field.holds, default(field.holds.wire()), &to),
+            Times::Always => self.value(&field.holds, Value::default(field.holds.wire()), &to),
             Times::Many(_) => self.judge_count(plan, field, (0, b""), way)?,
         }
         Ok(())
@@ -242,7 +240,11 @@ impl Walk<'_> {
             (Holds::Enum(rules), Value::Varint(value)) => rules.judge(value as i32, &mut tell),
             (Holds::Wrapped(holds), Value::Bytes(bytes)) => {
                 let value = wire::last(bytes, 1, holds.wire())?;
-                self.value(holds, value.unwrap_or_else(|| default(holds.wire())), way);
+                self.value(
+                    holds,
+                    value.unwrap_or_else(|| Value::default(holds.wire())),
+                    way,
+                );
             }
             (Holds::Duration(range), Value::Bytes(bytes)) => {
                 let value = read_duration(bytes)?;
@@ -404,16 +406,6 @@ fn snake_case(full_name: &str, out: &mut String) -> fmt::Result {
         after_lower = !is_upper;
     }
     Ok(())
-}
-
-/// What a reader has where there is nothing.
-fn default(wire: Wire) -> Value<'static> {
-    match wire {
-        Wire::Varint => Value::Varint(0),
-        Wire::Fixed64 => Value::Fixed64(0),
-        Wire::Bytes => Value::Bytes(b""),
-        Wire::Fixed32 => Value::Fixed32(0),
-    }
 }
 
 fn read_real(real: Real, value: Value<'_>) -> f64 {

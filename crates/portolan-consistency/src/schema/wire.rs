@@ -1,11 +1,12 @@
 //! Encoded messages, read without copying; and put in order, where parts of one field lie apart.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::plan::{Field, Members, Message, Wire};
 
 /// The value of a field.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value<'a> {
     Varint(u64),
     Fixed64(u64),
@@ -124,6 +125,16 @@ pub(super) fn packed(
 }
 
 impl<'a> Value<'a> {
+    /// What a reader has where there is nothing.
+    pub(super) fn default(wire: Wire) -> Self {
+        match wire {
+            Wire::Varint => Self::Varint(0),
+            Wire::Fixed64 => Self::Fixed64(0),
+            Wire::Bytes => Self::Bytes(b""),
+            Wire::Fixed32 => Self::Fixed32(0),
+        }
+    }
+
     fn wire(&self) -> Wire {
         match self {
             Self::Varint(_) => Wire::Varint,
@@ -169,16 +180,27 @@ pub(super) fn last(
     Ok(found)
 }
 
+/// The key of an entry of a map; of a malformed one there is none.
+pub(super) fn key<'a>(entry: &Message, bytes: &'a [u8]) -> Option<Value<'a>> {
+    // Of numbers as keys nothing is asked, so they are not in the plan.
+    let key = entry.fields.first().filter(|field| field.number == 1);
+    let wire = key.map_or(Wire::Varint, |key| key.holds.wire());
+    let key = last(bytes, 1, wire).ok()?;
+    Some(key.unwrap_or_else(|| Value::default(wire)))
+}
+
 /// The bytes of a message in which no field is there twice that may be there once, no two members of a oneof are there,
-/// and the elements of a field lie together; and which fields of the plan are there.
+/// no two entries of a map have one key, and the elements of a field lie together; and which fields of the plan are
+/// there.
 ///
-/// Encoders write messages that way, which are given back as they are. Of others the same is made that a reader makes of
+/// Encoders write messages that way, which are given back as they are, if the keys of their maps are in order. Of others the same is made that a reader makes of
 /// them: later values win, messages are merged.
 pub(super) fn settled<'a>(
     plan: &Message,
     bytes: &'a [u8],
 ) -> Result<(Cow<'a, [u8]>, Members), Malformed> {
     let (mut seen, mut near, mut settled): (Members, _, _) = (0, 0, true);
+    let mut key_before = None;
     for field in fields(bytes) {
         let (number, value) = field?;
         let Some(at) = plan.find(number, near) else {
@@ -188,6 +210,11 @@ pub(super) fn settled<'a>(
         if value.fits(field) {
             let goes_on = field.is_repeated() && at == near;
             settled &= goes_on || seen & (1 << at) == 0;
+            if let (Some(entry), Value::Bytes(bytes)) = (field.entry(), value) {
+                let key = key(entry, bytes);
+                settled &= !(goes_on && seen & (1 << at) != 0) || key > key_before;
+                key_before = key;
+            }
             seen |= 1 << at;
             near = at;
         }
@@ -209,6 +236,7 @@ pub(super) fn settled<'a>(
 /// What a reader makes of a message, without what the plan does not speak of.
 fn merged(plan: &Message, bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
     let mut found: Vec<Vec<Value<'_>>> = vec![Vec::new(); plan.fields.len()];
+    let mut entries = BTreeMap::new();
     for field in fields(bytes) {
         let (number, value) = field?;
         let Some(at) = plan.find(number, 0) else {
@@ -226,6 +254,14 @@ fn merged(plan: &Message, bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
         }
         if !field.is_repeated() && !field.holds.is_message() {
             found[at].clear();
+        }
+        if let (Some(entry), Value::Bytes(bytes)) = (field.entry(), value)
+            && let Some(earlier) = entries.insert((at, key(entry, bytes)), found[at].len())
+        {
+            // It takes the place of the one with its key.
+            entries.insert((at, key(entry, bytes)), earlier);
+            found[at][earlier] = value;
+            continue;
         }
         found[at].push(value);
     }

@@ -225,6 +225,26 @@ fn findings_name_the_resource() {
     assert!(!report.is_refused());
 }
 
+#[test]
+fn what_is_allowed_costs_no_allocation() {
+    let text = r#"
+        connect_timeout { seconds: 1 }
+        health_checks { timeout { seconds: 1 } interval { seconds: 1 } healthy_threshold { value: 1 }
+            unhealthy_threshold { value: 1 } http_health_check { path: "/" } }
+        transport_socket { name: "tls" typed_config { [@ext.transport_sockets.tls.v3.UpstreamTlsContext] {
+            common_tls_context { tls_certificate_sds_secret_configs { name: "s" sds_config @ADS } }
+        } } }
+        typed_extension_protocol_options { key: "http" value { [@ext.upstreams.http.v3.HttpProtocolOptions] {
+            explicit_http_config { http2_protocol_options {} }
+        } } }
+    "#;
+    let cluster = resource(&CLUSTER, "web", text);
+    let (validator, body) = (Validator::new(), cluster.body());
+    let validate = || assert_eq!(validator.validate(CLUSTER.as_str(), &body), []);
+    let allocations = allocation_counter::measure(validate);
+    assert_eq!(allocations.count_total, 0);
+}
+
 fn refused(checks: &Checks, resource: Resource) -> bool {
     let report: Report = checks.check(&snapshot([resource]));
     report.is_refused()
@@ -398,6 +418,22 @@ mod bytes {
             codes(&[b"\x12\x03\x01\x02\x03", header, b"\x10\x04\x12\x02\x05\x06"]),
             [expected]
         );
+    }
+
+    #[test]
+    fn of_entries_with_one_key_the_last_counts() {
+        let url = "type.googleapis.com/envoy.service.rate_limit_quota.v3.BucketId";
+        let bucket = |entries: &[&[u8]]| {
+            let found = Validator::new().validate(url, &entries.concat());
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let (good, bad): (&[u8], &[u8]) = (b"\x0a\x06\x0a\x01k\x12\x01v", b"\x0a\x03\x0a\x01k");
+        let other: &[u8] = b"\x0a\x06\x0a\x01a\x12\x01v";
+        assert_eq!(bucket(&[bad, good]), NOTHING);
+        assert_eq!(bucket(&[bad, other, good]), NOTHING);
+        let expected = "bucket[\"k\"]: must have at least 1 character, and has 0";
+        assert_eq!(bucket(&[good, bad]), [expected]);
+        assert_eq!(bucket(&[good, other, bad]), [expected]);
     }
 
     #[test]

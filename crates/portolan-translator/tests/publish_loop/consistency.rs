@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use portolan_consistency::schema::Validator;
 use portolan_consistency::{Checks, FindingKind, Policy};
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
 use portolan_core::{
-    Facts, ReadyWhen, Reference, References, Resource, ResourceError, SnapshotBuilder,
-    SnapshotWriter, TypeUrl,
+    Facts, NoReferences, ReadyWhen, Reference, References, Resource, ResourceError,
+    SnapshotBuilder, SnapshotWriter, TypeUrl,
 };
 use portolan_translator::{
     GroupWatch, Inconsistent, Outcome, PublishLoop, PublishReport, Publisher, Translator,
@@ -130,4 +131,56 @@ async fn b74_what_is_refused_stays_as_it_was_for_its_group_and_no_other() {
     let [edge, _] = checked.settle(Clusters(&["a", "b"], true)).await;
     assert!(matches!(edge.outcome, Outcome::Published { .. }));
     assert_eq!(checked.clusters("edge"), 2);
+}
+
+/// The model: whether the one cluster has a timeout that clients accept.
+struct Timeout(bool);
+
+#[derive(Debug)]
+struct WithTimeout;
+
+impl Translator<Timeout, String> for WithTimeout {
+    type Error = ResourceError;
+
+    fn translate(
+        &self,
+        Timeout(is_good): &Timeout,
+        _: &String,
+        out: &mut SnapshotBuilder,
+    ) -> Result<(), ResourceError> {
+        // `connect_timeout`, of a second or of none.
+        let timeout: &[u8] = if *is_good {
+            b"\x22\x02\x08\x01"
+        } else {
+            b"\x22\x00"
+        };
+        let body = [&message("web")[..], timeout].concat();
+        out.insert(Resource::builder(CLUSTER, "web", body))?;
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_schema_does_not_allow_is_refused_by_the_name_of_its_resource() {
+    let checks = Checks::new(NoReferences::default())
+        .with_schema(Validator::new())
+        .with_policy(FindingKind::Schema, Policy::Refuse);
+    let (_, groups) = GroupWatch::channel();
+    let cache = Arc::new(MemoryCache::default());
+    let (publisher, publish_loop) = PublishLoop::builder(WithTimeout, cache.clone(), groups)
+        .with_checks(checks)
+        .build();
+    publish_loop.spawn();
+    let edge = "edge".to_owned();
+    publisher.serve_group(&edge);
+    for is_good in [true, false] {
+        publisher.update(Timeout(is_good)).unwrap();
+        let reports = publisher.flush().await.unwrap();
+        let report = reports.get(&edge).unwrap();
+        let is_refused = matches!(report.outcome, Outcome::Refused(_));
+        assert_eq!(is_refused, !is_good, "{:?}", report.outcome);
+        let found = "Cluster \"web\" › connect_timeout: must be more than 0s, and is 0s";
+        let expected = if is_good { vec![] } else { vec![found] };
+        assert_eq!(findings(report), expected);
+    }
 }
