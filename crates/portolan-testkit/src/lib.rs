@@ -43,12 +43,14 @@
 //! The rules of the protocol are [cases](conformance) that run against any source.
 //!
 //! # What this crate does not do
-//! It knows no protobuf and no gRPC, and so tests no encoding and no transport. Feature `testbed` is apart from all
-//! this: module `testbed`, and a binary of that name, are a control plane on the wire that outside conformance
-//! harnesses drive.
+//! It knows no protobuf and no gRPC, and so tests no encoding and no transport. Two features are apart from all this.
+//! With `testbed`, module `testbed`, and a binary of that name, are a control plane on the wire that outside conformance
+//! harnesses drive; with `envoy-gate`, module `envoy_gate` asks a real Envoy whether it would take a snapshot.
 
 mod client;
 pub mod conformance;
+#[cfg(feature = "envoy-gate")]
+pub mod envoy_gate;
 pub mod fixture;
 mod pair;
 mod shelf;

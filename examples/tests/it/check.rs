@@ -106,6 +106,20 @@ routes.yaml:2:1: info[unreferenced]: RouteConfiguration \"routes\": nothing refe
 }
 
 #[test]
+fn a_value_that_the_schema_does_not_allow_is_an_error() {
+    let table = TABLE.replace("name: all", "name: \"\"");
+    let files = [
+        ("routes.yaml", &*table),
+        ("listeners.yaml", LISTENER),
+        ("clusters.json", CLUSTERS),
+    ];
+    let (code, found, _) = check(&files, &[]);
+    let expected = "routes.yaml:2:1: error[schema]: RouteConfiguration \"routes\" › virtual_hosts[0] › name: must have at least 1 character, and has 0\n";
+    assert!(found.starts_with(expected), "{found}");
+    assert_eq!(code, 1);
+}
+
+#[test]
 fn a_resource_that_is_there_twice_is_an_error() {
     let (code, found, _) = check(&[("a.json", CLUSTERS), ("b.json", CLUSTERS)], &[]);
     assert!(
@@ -201,6 +215,54 @@ fn a_file_that_is_not_there_is_told_beside_others() {
     let (code, _, complaints) = check(&[("field.yaml", "a: b")], &["missing.yaml"]);
     assert!(
         complaints.contains("missing.yaml: ") && complaints.contains("field.yaml: document 1: "),
+        "{complaints}"
+    );
+    assert_eq!(code, 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_envoy_is_asked_too() {
+    use std::io::Write;
+    use std::process::Stdio;
+
+    let directory = TempDir::new().unwrap();
+    let envoy = directory.path().join("envoy");
+    let script = "#!/bin/sh
+for file; do :; done
+grep -qa ingress \"$file\" || exit 0
+echo \"error initializing configuration '$file': no ingress today\" >&2
+exit 1
+";
+    // A file that this process has open cannot be executed, nor one that a process has that is just being started.
+    let mut shell = Command::new("sh")
+        .args(["-c", "cat > \"$0\" && chmod +x \"$0\""])
+        .arg(&envoy)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = shell.stdin.take().unwrap();
+    input.write_all(script.as_bytes()).unwrap();
+    drop(input);
+    assert!(shell.wait().unwrap().success());
+    let option = ["--envoy", envoy.to_str().unwrap()];
+    let (code, found, _) = check(&[("a.json", CLUSTERS)], &option);
+    assert_eq!(
+        (code, &*found),
+        (0, "2 resources: 0 errors, 0 warnings, 0 infos\n")
+    );
+    let files = [
+        ("a.json", CLUSTERS),
+        ("b.yaml", TABLE),
+        ("c.yaml", LISTENER),
+    ];
+    let (code, found, _) = check(&files, &option);
+    let expected = "c.yaml:2:3: error[envoy]: Listener \"ingress\": no ingress today\n";
+    assert!(found.starts_with(expected), "{found}");
+    assert_eq!(code, 1);
+    let (code, _, complaints) = check(&files, &["--envoy", "not-there"]);
+    assert!(
+        complaints.starts_with("not-there does not start: "),
         "{complaints}"
     );
     assert_eq!(code, 2);

@@ -1,4 +1,5 @@
-//! Checks files of resources as a compiler does source: what refers to what is not there, what clashes, what nobody needs.
+//! Checks files of resources as a compiler does source: what refers to what is not there, what clashes, what nobody needs,
+//! and which values the schema does not allow.
 //!
 //! ```text
 //! cargo run -p portolan-examples --bin check -- --help
@@ -9,13 +10,17 @@ mod print;
 mod read;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use portolan::consistency::schema::Validator;
 use portolan::consistency::{Checks, Severity};
+use portolan::core::well_known::CLUSTER;
 use portolan::core::{Name, Resource, ResourceTypes, Snapshot, TypeUrl};
 use portolan::resources::EnvoyReferences;
+use portolan_testkit::envoy_gate::{EnvoyGate, EnvoyGateError, Verdict};
 
 use crate::print::{Counts, hint, short};
 use crate::read::Place;
@@ -36,6 +41,9 @@ struct Args {
     /// A resource that clients have from elsewhere, from their bootstrap for instance: Cluster=control_plane.
     #[arg(long, value_name = "TYPE=NAME", value_parser = external)]
     external: Vec<(TypeUrl, String)>,
+    /// Ask this Envoy too whether it would take them.
+    #[arg(long, value_name = "PATH")]
+    envoy: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -54,7 +62,15 @@ fn main() -> ExitCode {
     if !is_readable {
         return ExitCode::from(2);
     }
-    let counts = check(resources, args.external);
+    let mut counts = Counts::of_resources(resources.len());
+    let (snapshot, places) = together(resources, &mut counts);
+    check(&snapshot, &places, &args.external, &mut counts);
+    if let Some(envoy) = args.envoy
+        && let Err(error) = ask(envoy, &snapshot, &places, &args.external, &mut counts)
+    {
+        eprintln!("{}", with_causes(&error));
+        return ExitCode::from(2);
+    }
     println!("{counts}");
     match counts.of(Severity::Error) {
         0 => ExitCode::SUCCESS,
@@ -62,10 +78,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints what is found, and counts it.
-fn check(resources: Vec<(Place, Resource)>, external: Vec<(TypeUrl, String)>) -> Counts {
-    let mut counts = Counts::of_resources(resources.len());
-    let mut places: BTreeMap<(TypeUrl, Name), Place> = BTreeMap::new();
+/// Where each resource is.
+type Places = BTreeMap<(TypeUrl, Name), Place>;
+
+/// Puts resources into one snapshot, as far as they can be in one.
+fn together(resources: Vec<(Place, Resource)>, counts: &mut Counts) -> (Snapshot, Places) {
+    let mut places = Places::new();
     let mut snapshot = Snapshot::builder();
     for (place, resource) in resources {
         let key = (resource.type_url().clone(), resource.name().clone());
@@ -80,22 +98,68 @@ fn check(resources: Vec<(Place, Resource)>, external: Vec<(TypeUrl, String)>) ->
             places.insert(key, place);
         }
     }
-    let snapshot = snapshot.build();
-    let checks = Checks::new(EnvoyReferences::default()).with_most_shown(usize::MAX);
-    let checks = external.into_iter().fold(checks, |checks, (url, name)| {
-        checks.with_external(url, [name])
+    (snapshot.build(), places)
+}
+
+/// Prints what is found.
+fn check(
+    snapshot: &Snapshot,
+    places: &Places,
+    external: &[(TypeUrl, String)],
+    counts: &mut Counts,
+) {
+    let checks = Checks::new(EnvoyReferences::default())
+        .with_schema(Validator::new())
+        .with_most_shown(usize::MAX);
+    let checks = external.iter().fold(checks, |checks, (url, name)| {
+        checks.with_external(url.clone(), [name.as_str()])
     });
-    for finding in checks.check(&snapshot).findings() {
-        let key = (finding.type_url().clone(), finding.name().clone());
-        let place = places.get(&key).map(|place| format!("{place}: "));
+    for finding in checks.check(snapshot).findings() {
+        let place = places.get(&(finding.type_url().clone(), finding.name().clone()));
+        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         let (severity, kind) = (finding.severity(), finding.kind());
-        println!("{}{severity}[{kind}]: {finding}", place.unwrap_or_default());
-        if let Some(hint) = hint(finding, &snapshot) {
+        println!("{place}{severity}[{kind}]: {finding}");
+        if let Some(hint) = hint(finding, snapshot) {
             println!("  hint: {hint}");
         }
         counts.add(severity);
     }
-    counts
+}
+
+/// Prints what Envoy says, if it would not take the snapshot.
+fn ask(
+    envoy: PathBuf,
+    snapshot: &Snapshot,
+    places: &Places,
+    external: &[(TypeUrl, String)],
+    counts: &mut Counts,
+) -> Result<(), EnvoyGateError> {
+    let clusters = external.iter().filter(|(url, _)| *url == CLUSTER);
+    let gate = clusters.fold(EnvoyGate::new(envoy), |gate, (_, name)| {
+        gate.with_cluster(name)
+    });
+    if let Verdict::Rejected(rejection) = gate.judge(snapshot)? {
+        let at_fault = rejection.type_url().zip(rejection.name());
+        let place = at_fault.map(|(url, name)| {
+            let place = places.get(&(url.clone(), name.clone()));
+            let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+            (place, format!("{} {name:?}: ", short(url)))
+        });
+        let (place, resource) = place.unwrap_or_default();
+        println!("{place}error[envoy]: {resource}{}", rejection.message());
+        counts.add(Severity::Error);
+    }
+    Ok(())
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
 }
 
 /// A type, by its message's name with or without the package, and a name.
