@@ -31,8 +31,8 @@ pub fn inner_name(resource: &Resource) -> Option<String> {
 
 /// The addresses that a listener binds, such as `tcp 0.0.0.0:8080`: equal where two listeners cannot both have them.
 ///
-/// Left out are those that are bound by nobody (`bind_to_port` is off) or that the system chooses (port 0). A body that is
-/// no listener binds none.
+/// Left out are those that the system chooses (port 0). That a listener is not to bind its address (`bind_to_port` is off)
+/// makes no difference: Envoy takes no two listeners of one address. A body that is no listener binds none.
 #[must_use]
 pub fn bound_addresses(listener: &Resource) -> Vec<String> {
     if *listener.type_url() != well_known::LISTENER {
@@ -41,9 +41,6 @@ pub fn bound_addresses(listener: &Resource) -> Vec<String> {
     let Ok(listener) = Listener::decode(listener.body()) else {
         return Vec::new();
     };
-    if listener.bind_to_port == Some(false) {
-        return Vec::new();
-    }
     let more = listener.additional_addresses.iter();
     let more = more.filter_map(|additional| additional.address.as_ref());
     let addresses = listener.address.iter().chain(more);
@@ -100,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_binds_all_its_addresses_but_those_that_nobody_fixed() {
+    fn a_listener_has_all_its_addresses_but_those_that_nobody_fixed() {
         let bound = |listener: &Listener| bound_addresses(&listener.to_resource().build().unwrap());
         let address = |text: &str| {
             let listener = build::http_listener("l", text.parse().unwrap(), "r");
@@ -115,7 +112,7 @@ mod tests {
             .into();
         assert_eq!(bound(&listener), ["tcp [::1]:443", "tcp 10.0.0.1:443"]);
         listener.bind_to_port = Some(false);
-        assert!(bound(&listener).is_empty());
+        assert_eq!(bound(&listener), ["tcp [::1]:443", "tcp 10.0.0.1:443"]);
         let broken = Resource::builder(LISTENER, "l", &b"\xff"[..]);
         assert!(bound_addresses(&broken.build().unwrap()).is_empty());
     }

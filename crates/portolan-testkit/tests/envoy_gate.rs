@@ -1,6 +1,10 @@
 //! The gate that asks an Envoy, with programs in its place; what a real one says is in `cargo xtask interop`.
 
 #![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its fixtures too"
+)]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

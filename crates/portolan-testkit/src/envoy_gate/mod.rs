@@ -36,7 +36,6 @@ mod fold;
 mod inline;
 mod process;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -88,7 +87,7 @@ impl EnvoyGate {
     /// [`EnvoyGateError::NotFound`], the environment's fault.
     pub fn find() -> Result<Self, EnvoyGateError> {
         let named = std::env::var_os("ENVOY_BIN").map(PathBuf::from);
-        let directories = std::env::var_os("PATH").unwrap_or_else(OsString::new);
+        let directories = std::env::var_os("PATH").unwrap_or_default();
         let on_path = || {
             let mut places = std::env::split_paths(&directories).map(|path| path.join("envoy"));
             places.find(|place| place.is_file())
