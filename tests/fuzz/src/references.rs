@@ -46,7 +46,11 @@ fn check<R: TypedResource + Default>(body: &Bytes) {
             assert_eq!(again, Ok(resource.body().to_vec()));
         }
         Err(ResourceError::InvalidName { name, .. }) => assert!(name.is_url(), "{name}"),
-        Err(error) => assert!(message.resource_name().is_empty(), "{error}"),
+        Err(ResourceError::InvalidConstraints { name, .. }) => assert!(!name.is_stem(), "{name}"),
+        Err(error) => {
+            let name = Name::from(message.resource_name());
+            assert!(name.stem().is_empty(), "{error}");
+        }
     }
 }
 
