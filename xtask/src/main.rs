@@ -71,7 +71,7 @@ fn usage() -> String {
         ),
         (
             "validate-diff [n]",
-            "validate 40,000 random messages, or n, beside the reference implementation",
+            "validate 100,000 random messages, or n, beside the reference implementation",
         ),
     ];
     let gates = ci::GATES

@@ -221,7 +221,8 @@ class Generator:
             return self.random.choice(HEADERS[rules.well_known_regex if rules.strict else 0][flaw])
         if not low and not high:
             return self.random.choice(TEXTS)
-        letter = self.random.choice("aé")
+        # Of the other letter there are too few where as many bytes are allowed as characters are asked.
+        letter = self.random.choice("a" if low and low == high and not flaw else "aé")
         if flaw and high and self.random.random() < 0.7:
             return letter * (high + 1)
         if flaw and low:

@@ -211,7 +211,7 @@ def read(descriptors):
         return Schema(file.read())
 
 
-def main(program, descriptors, count=40_000, seed=1, workers=os.cpu_count()):
+def main(program, descriptors, count=100_000, seed=1, workers=os.cpu_count()):
     started, count, first = time.monotonic(), int(count), int(seed) * 1_000_000
     found = Found(read(descriptors).kind_names)
     with concurrent.futures.ProcessPoolExecutor(int(workers), initializer=Share.begin, initargs=(program, descriptors)) as pool:

@@ -3,6 +3,7 @@
 import functools
 import re
 
+from google.protobuf.message import DecodeError
 from protoc_gen_validate import validator
 
 from schema import ANY, is_map
@@ -15,9 +16,12 @@ FLOATS = "durations are compared as floats, which cannot tell all of them apart"
 
 VALUES = "the values of a map are not looked into where there are rules for its keys"
 
+MAPS = "a list of messages of a key and a value is taken for a map, and not looked into"
+
 # What each repair does to the code that the reference generates for a message.
 REPAIRS = {
     NEWLINE: lambda code: re.sub(r"(re\.search\(r'(?:[^'\\]|\\.)*)\$('\,)", r"\1\\Z\2", code),
+    MAPS: lambda code: code,
     VALUES: lambda code: re.sub(r"for key in (p\.\w+):", r"for key in keys_of(\1, validate):", code),
     FLOATS: lambda code: re.sub(
         r"dur = (\S+)\.seconds \+ round\(\(10\*\*-9 \* \S+\.nanos\), 9\)", r"dur = \1.seconds * 10**9 + \1.nanos", code
@@ -29,6 +33,9 @@ REPAIRS = {
 TEXT = re.compile(r'ValidationFailed\("(\S+) pattern does not match .*"\)$', re.MULTILINE)
 
 
+DUR_LIT, IS_MAP = validator.dur_lit, validator.is_map
+
+
 class Reference:
     """Says of a message what is wrong with it first, or nothing. It generates code for each type, once."""
 
@@ -38,9 +45,11 @@ class Reference:
     def verdict(self, message):
         try:
             self.validate(message)
+            return next(filter(None, map(self.verdict, self.inner(message))), None)
         except validator.ValidationFailed as failed:
             return str(failed) or "invalid"
-        return next(filter(None, map(self.verdict, self.inner(message))), None)
+        except DecodeError:
+            return "what is in an Any is not of its type"
 
     def validate(self, message):
         name = message.DESCRIPTOR.full_name
@@ -49,10 +58,10 @@ class Reference:
         return self.functions[name](message)
 
     def generate(self, message):
-        exact = FLOATS in self.repairs
-        seconds, validator.dur_lit = validator.dur_lit, exact_literal if exact else validator.dur_lit
+        # Two of the faults are not in the code but in what writes it.
+        validator.dur_lit = exact_literal if FLOATS in self.repairs else DUR_LIT
+        validator.is_map = is_map if MAPS in self.repairs else IS_MAP
         code = validator.file_template(validator.ValidatingMessage(message))
-        validator.dur_lit = seconds
         code = TEXT.sub(r'ValidationFailed("\1 pattern")', code)
         for repair in self.repairs:
             code = REPAIRS[repair](code)
