@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use portolan_core::{Generation, Publication, Published, Snapshot};
 
+use crate::history::History;
+
 /// What a group, or a whole cache, was given, and the number of its newest publication, which outlives the data.
 ///
 /// A value. A writer takes a copy, prepares what comes next without a lock, and puts it in place if the copy is still
@@ -10,15 +12,36 @@ use portolan_core::{Generation, Publication, Published, Snapshot};
 pub(crate) struct Ledger {
     publication: Option<Arc<Publication>>,
     last: Generation,
+    history: History,
 }
 
 impl Ledger {
     /// Nothing given yet; publications are numbered from after `last`.
     pub(crate) fn starting_after(last: Generation) -> Self {
         Self {
-            publication: None,
             last,
+            ..Self::default()
         }
+    }
+
+    /// The same, of which so many former sets of each type are remembered.
+    pub(crate) fn with_history(mut self, sets: usize) -> Self {
+        self.history = History::bounded(sets);
+        self
+    }
+
+    /// Nothing given, after all that was.
+    pub(crate) fn cleared(&self) -> Self {
+        Self {
+            publication: None,
+            last: self.last,
+            history: self.history.cleared(),
+        }
+    }
+
+    /// What was given before.
+    pub(crate) fn history(&self) -> &History {
+        &self.history
     }
 
     pub(crate) fn publication(&self) -> Option<&Arc<Publication>> {
@@ -35,21 +58,26 @@ impl Ledger {
     /// Content and times to live make a publication. A label that differs is stored under the same number, for whoever
     /// loads next. Costs O(types); O(resources) for equal content that is not the same value.
     pub(crate) fn enter(&self, snapshot: Snapshot) -> (Option<Self>, Published) {
+        let mut history = self.history.clone();
         let publication = match self.publication() {
             Some(held) if is_no_news(held.snapshot(), &snapshot) => {
                 let unchanged = Published::Unchanged(held.generation());
                 let next = (!same_labels(held.snapshot(), &snapshot)).then(|| Self {
                     publication: Some(Arc::new(held.redecorated(snapshot))),
-                    last: self.last,
+                    ..self.clone()
                 });
                 return (next, unchanged);
             }
-            Some(held) => held.next(snapshot),
+            Some(held) => {
+                history = history.after(held.snapshot(), &snapshot);
+                held.next(snapshot)
+            }
             None => Publication::first_after(self.last, snapshot),
         };
         let next = Self {
             last: publication.generation(),
             publication: Some(Arc::new(publication)),
+            history,
         };
         let changed = Published::Changed(next.last);
         (Some(next), changed)

@@ -60,6 +60,7 @@
 
 mod announcer;
 mod contain;
+mod history;
 mod ledger;
 mod linear_cache;
 mod lock;

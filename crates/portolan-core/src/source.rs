@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::{Delivery, Name, Node, Peer, Publication, Refusal, Settlement, TypeUrl};
+use crate::{Delivery, Name, Node, Peer, Publication, Refusal, ResourceSet, Settlement, TypeUrl};
 
 /// Where a server gets resources from: the reading side of a cache.
 ///
@@ -41,6 +41,13 @@ pub trait View: Debug + Send {
     /// The newest publication; `None` while nothing was published, which is not the same as an empty snapshot
     /// (C-129). Cheap: a pointer is copied.
     fn load(&self) -> Option<Publication>;
+
+    /// What the client may have been served of a type before, newest first: sets that were published and are no longer. A
+    /// client that connects again says which of it it has, by versions, and is moved from there to what there is as gently
+    /// as one that was there all the time. Default: nothing is remembered.
+    fn history(&self, _type_url: &TypeUrl) -> Vec<ResourceSet> {
+        Vec::new()
+    }
 
     /// Tells what the stream's client began and ceased to want. Sources that hold everything need not care.
     fn interest(&mut self, _interest: &Interest<'_>) {}

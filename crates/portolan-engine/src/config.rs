@@ -174,7 +174,9 @@ impl SessionConfig {
         self.ttl
     }
 
-    pub(crate) fn transitions(&self) -> &Transitions {
+    /// See [`with_transitions`](Self::with_transitions).
+    #[must_use]
+    pub fn transitions(&self) -> &Transitions {
         &self.transitions
     }
 

@@ -14,6 +14,11 @@ pub(crate) fn version_of(set: &ResourceSet) -> Version {
     Version::from(format!("{}{MARK}", set.version()))
 }
 
+/// The version of the set that a client accepted with an answer of this version, whatever it asked for.
+pub(crate) fn set_version(version: &str) -> &str {
+    version.strip_suffix(MARK).unwrap_or(version)
+}
+
 /// Whether a client that accepted `version` has all of `set`.
 pub(crate) fn is_version_of(version: &str, set: &ResourceSet) -> bool {
     version.strip_suffix(MARK) == Some(set.version().as_str())

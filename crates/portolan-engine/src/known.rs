@@ -50,6 +50,15 @@ impl Known {
         self.claimed_bytes
     }
 
+    /// What the client says it has from an earlier stream, and was not sent since.
+    pub(crate) fn claimed_versions(&self) -> impl Iterator<Item = (&Name, &Version)> {
+        let patch = self.overlay.patch().iter();
+        patch.filter_map(|(name, held)| match held {
+            Held::Claimed(version) => Some((name, version)),
+            _ => None,
+        })
+    }
+
     /// Whether something that the client brought is still held.
     pub(crate) fn claims_anything(&self) -> bool {
         self.claimed_bytes > 0

@@ -93,7 +93,10 @@ impl TypeState {
         };
         let pending = set.pending().filter(|name| !brought(name));
         let named = pending.flat_map(|name| self.subscription.forms_of(name));
-        named.filter(|name| is_owed(name)).cloned().collect()
+        // Who is told what a name stands for besides need not wait for more.
+        let stands = |name: &Name| self.subscription.resolve(set, name).next().is_some();
+        let owed = named.filter(|name| is_owed(name) && !stands(name));
+        owed.cloned().collect()
     }
 
     /// Whether a client would delete what it is to keep if it was answered with everything now: it has something from

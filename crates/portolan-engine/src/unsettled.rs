@@ -1,6 +1,6 @@
 use alloc::vec::Vec;
 
-use portolan_core::{Name, TypeUrl};
+use portolan_core::{Name, ResourceSet, TypeUrl};
 
 use crate::type_state::TypeState;
 
@@ -42,6 +42,29 @@ impl Unsettled {
     #[must_use]
     pub fn type_url(&self) -> &TypeUrl {
         &self.type_url
+    }
+
+    /// What is left of it when the client was told of all that `set` knows.
+    pub(crate) fn untold(&self, set: &ResourceSet) -> Option<Self> {
+        let pending = set.pending().filter(|name| self.contains(name));
+        let names: Vec<_> = pending.cloned().collect();
+        (!names.is_empty()).then(|| Self {
+            type_url: self.type_url.clone(),
+            names: Some(names),
+        })
+    }
+
+    /// The same and this of the same type.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.names = match (self.names.take(), &other.names) {
+            (Some(mut names), Some(more)) => {
+                names.extend(more.iter().cloned());
+                names.sort_unstable();
+                names.dedup();
+                (names.len() <= MAX_NAMES).then_some(names)
+            }
+            _ => None,
+        };
     }
 
     pub(crate) fn is_everything(&self) -> bool {

@@ -3,9 +3,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use portolan_core::{
-    Announced, Generation, Node, Peer, Publication, Refusal, ResourceBuilder, Snapshot,
-    SnapshotBuilder, Source, TypeUrl, View,
+    Announced, Generation, Node, Peer, Publication, Refusal, ResourceBuilder, ResourceSet,
+    Snapshot, SnapshotBuilder, Source, TypeUrl, View,
 };
+
+/// How many publications are remembered.
+const HISTORY: usize = 32;
 
 /// A [`Source`] with one publication for everybody.
 ///
@@ -28,6 +31,8 @@ pub struct Shelf(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     publication: Option<Publication>,
+    /// What was published before, newest first.
+    history: Vec<Snapshot>,
     last: Generation,
     wakers: BTreeMap<u64, Waker>,
     opened: u64,
@@ -49,7 +54,11 @@ impl Shelf {
                 None => Publication::first_after(state.last, snapshot),
             };
             state.last = publication.generation();
-            state.publication = Some(publication);
+            let former = state.publication.replace(publication);
+            if let Some(former) = former {
+                state.history.insert(0, former.snapshot().clone());
+                state.history.truncate(HISTORY);
+            }
             (
                 state.last,
                 state.wakers.values().cloned().collect::<Vec<_>>(),
@@ -97,7 +106,9 @@ impl Shelf {
 
     /// Forgets what was published. Views stay open and are told nothing.
     pub fn clear(&self) {
-        self.lock().publication = None;
+        let mut state = self.lock();
+        state.publication = None;
+        state.history.clear();
     }
 
     /// The newest snapshot.
@@ -146,6 +157,12 @@ struct ShelfView {
 impl View for ShelfView {
     fn load(&self) -> Option<Publication> {
         self.shelf.lock().publication.clone()
+    }
+
+    fn history(&self, type_url: &TypeUrl) -> Vec<ResourceSet> {
+        let state = self.shelf.lock();
+        let sets = state.history.iter().filter_map(|s| s.set(type_url));
+        sets.cloned().collect()
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use portolan_core::{Name, Snapshot};
+use portolan_engine::{SafeTimes, Transitions};
 use portolan_testkit::fixture::{self, Fixture};
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, Setup, Shelf};
 use proptest::collection::vec;
@@ -200,8 +201,12 @@ fn run(kind: EnvoyMux, latency: u64, ops: &[Op]) -> Result<(), String> {
     // no server can get that right.
     model.all_good = ops.iter().any(|op| matches!(op, Op::Reconnect(_)));
     shelf.publish(model.snapshot());
-    let setup = Setup::default().with_latency(Duration::from_millis(latency));
-    let client = EnvoyClient::new(kind).with_drain_time(Duration::from_secs(2));
+    let drain = Duration::from_secs(2);
+    let times = SafeTimes::default().with_drain(drain);
+    let config = Setup::default_config().with_transitions(Transitions::Safe(times));
+    let setup = Setup::default().with_config(config);
+    let setup = setup.with_latency(Duration::from_millis(latency));
+    let client = EnvoyClient::new(kind).with_drain_time(drain);
     let mut pair = Pair::open(client, &shelf, setup);
     for op in ops {
         match op {
@@ -237,7 +242,7 @@ fn run(kind: EnvoyMux, latency: u64, ops: &[Op]) -> Result<(), String> {
     }
     model.without_bad();
     shelf.publish(model.snapshot());
-    pair.advance(Duration::from_secs(6));
+    pair.advance(Duration::from_secs(12));
     check(&model, &pair.client).map_err(|why| format!("{why}\n{}", pair.transcript()))
 }
 

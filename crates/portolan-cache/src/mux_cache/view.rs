@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use portolan_core::{
-    Delivery, DeliveryOutcome, Generation, Interest, Publication, Settlement, TypeUrl, View,
+    Delivery, DeliveryOutcome, Generation, Interest, Publication, ResourceSet, Settlement, TypeUrl,
+    View,
 };
 
 use super::Shared;
@@ -115,6 +116,17 @@ impl View for MuxView {
             clashes.change(before.unwrap_or_default(), after.unwrap_or_default());
         }
         state.shown.as_ref().map(|shown| shown.publication.clone())
+    }
+
+    /// That of the one part that serves the type. What several parts amounted to is not remembered.
+    fn history(&self, type_url: &TypeUrl) -> Vec<ResourceSet> {
+        match self.routes.parts(type_url) {
+            [part] => {
+                let part = self.parts[*part].as_ref();
+                part.map_or_else(Vec::new, |part| part.view.history(type_url))
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn interest(&mut self, interest: &Interest<'_>) {

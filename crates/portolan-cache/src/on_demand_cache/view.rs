@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use portolan_core::{Delivery, GroupKey, Interest, Name, Publication, Settlement, TypeUrl, View};
+use portolan_core::{
+    Delivery, GroupKey, Interest, Name, Publication, ResourceSet, Settlement, TypeUrl, View,
+};
 
 use super::store::Store;
 
@@ -30,6 +32,10 @@ impl<K: GroupKey> OnDemandView<K> {
 impl<K: GroupKey> View for OnDemandView<K> {
     fn load(&self) -> Option<Publication> {
         self.snapshots.load()
+    }
+
+    fn history(&self, type_url: &TypeUrl) -> Vec<ResourceSet> {
+        self.snapshots.history(type_url)
     }
 
     fn interest(&mut self, interest: &Interest<'_>) {

@@ -3,7 +3,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
-use portolan_core::{Generation, Node, Publication, ViewId};
+use portolan_core::{Generation, Node, Publication, ResourceSet, TypeUrl, ViewId};
 
 use super::lifecycle::{Event, Lifecycle};
 use crate::announcer::Audience;
@@ -44,11 +44,11 @@ pub(super) struct Place {
 }
 
 impl<K> Group<K> {
-    pub(super) fn new(key: K, last: Generation) -> Self {
+    pub(super) fn new(key: K, last: Generation, history: usize) -> Self {
         Self {
             key,
             state: Mutex::new(State {
-                ledger: Ledger::starting_after(last),
+                ledger: Ledger::starting_after(last).with_history(history),
                 ..State::default()
             }),
         }
@@ -100,8 +100,8 @@ impl<K> Group<K> {
     /// Forgets the data. Streams stay where they are, and nobody is woken.
     pub(super) fn clear(&self) {
         let mut state = self.state();
-        let last = state.ledger.last();
-        let old = mem::replace(&mut state.ledger, Ledger::starting_after(last));
+        let cleared = state.ledger.cleared();
+        let old = mem::replace(&mut state.ledger, cleared);
         drop(state);
         drop(old);
     }
@@ -151,6 +151,11 @@ impl<K> Group<K> {
             state.sleepers.insert(place.key(), Arc::clone(&place.waker));
         }
         state.ledger.publication().cloned()
+    }
+
+    /// What the group was given of a type before.
+    pub(super) fn history(&self, type_url: &TypeUrl) -> Vec<ResourceSet> {
+        self.state().ledger.history().sets(type_url).to_vec()
     }
 
     /// See [`Lifecycle::claim`].

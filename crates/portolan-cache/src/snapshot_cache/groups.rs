@@ -15,6 +15,8 @@ const SHARDS: usize = 16;
 pub(super) struct Groups<K> {
     shards: [Mutex<Shard<K>>; SHARDS],
     hasher: RandomState,
+    /// How many former sets of each type a group remembers.
+    history: usize,
 }
 
 #[derive(Debug)]
@@ -26,7 +28,7 @@ struct Shard<K> {
 }
 
 impl<K: GroupKey> Groups<K> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(history: usize) -> Self {
         let shard = |_| {
             Mutex::new(Shard {
                 groups: HashMap::new(),
@@ -36,6 +38,7 @@ impl<K: GroupKey> Groups<K> {
         Self {
             shards: std::array::from_fn(shard),
             hasher: RandomState::new(),
+            history,
         }
     }
 
@@ -48,7 +51,7 @@ impl<K: GroupKey> Groups<K> {
         if let Some(group) = shard.groups.get(key) {
             return Arc::clone(group);
         }
-        let group = Arc::new(Group::new(key.clone(), shard.floor));
+        let group = Arc::new(Group::new(key.clone(), shard.floor, self.history));
         shard.groups.insert(key.clone(), Arc::clone(&group));
         group
     }
@@ -97,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_freed_group_takes_neither_streams_nor_data() {
-        let groups = Groups::new();
+        let groups = Groups::new(0);
         let group = groups.get_or_create(&"a");
         let seen = group.ledger().unwrap();
         assert!(group.retire_if_vacant());
@@ -110,7 +113,7 @@ mod tests {
 
     #[test]
     fn forgetting_a_freed_group_leaves_its_successor_alone() {
-        let groups = Groups::new();
+        let groups = Groups::new(0);
         let freed = groups.get_or_create(&"a");
         groups.forget(&freed);
         let successor = groups.get_or_create(&"a");

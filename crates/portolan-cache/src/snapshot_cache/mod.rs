@@ -51,6 +51,7 @@ pub struct SnapshotCache<H: NodeHash> {
     node_hash: H,
     delivery_sinks: Vec<Arc<dyn DeliverySink<H::Key>>>,
     observers: Vec<Arc<dyn GroupObserver<H::Key>>>,
+    history: usize,
 }
 
 impl<H: NodeHash> SnapshotCache<H> {
@@ -60,6 +61,7 @@ impl<H: NodeHash> SnapshotCache<H> {
             node_hash,
             delivery_sinks: Vec::new(),
             observers: Vec::new(),
+            history: 8,
         }
     }
 
@@ -80,10 +82,27 @@ impl<H: NodeHash> SnapshotCache<H> {
         self
     }
 
+    /// How many sets of each type that it was given before a group remembers, so that a client that was away comes from
+    /// there to what there is as gently as one that was not. A state-of-the-world client says by a version what it has,
+    /// and of one that is not remembered nothing is known; of a delta client it is not known then where what it has leads.
+    /// Default 8; with 0 nothing is remembered.
+    ///
+    /// A set keeps what it does not share with the newer one: the resources that were replaced since, the chunks of at
+    /// most 128 resources that they were in, encoded if they were sent, and eight bytes for each chunk. Endpoints, secrets
+    /// and what else leads nowhere are not remembered.
+    pub fn with_history(mut self, sets: usize) -> Self {
+        self.history = sets;
+        self
+    }
+
     /// The two handles: one for publishers, one for servers.
     #[must_use]
     pub fn split(self) -> (SnapshotCacheWriter<H::Key>, SnapshotCacheReader<H>) {
-        let store = Arc::new(Store::new(self.delivery_sinks, self.observers));
+        let store = Arc::new(Store::new(
+            self.delivery_sinks,
+            self.observers,
+            self.history,
+        ));
         let writer = SnapshotCacheWriter::new(Arc::clone(&store));
         (writer, SnapshotCacheReader::new(self.node_hash, store))
     }

@@ -31,9 +31,10 @@ impl<K: GroupKey> Store<K> {
     pub(super) fn new(
         delivery_sinks: Vec<Arc<dyn DeliverySink<K>>>,
         observers: Vec<Arc<dyn GroupObserver<K>>>,
+        history: usize,
     ) -> Self {
         Self {
-            groups: Groups::new(),
+            groups: Groups::new(history),
             announcer: Announcer::new(),
             streams: AtomicUsize::new(0),
             opened: AtomicU64::new(0),

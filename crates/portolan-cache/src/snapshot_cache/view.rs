@@ -1,7 +1,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use portolan_core::{Delivery, DeliverySink, GroupKey, Publication, Settlement, View, ViewId};
+use portolan_core::{
+    Delivery, DeliverySink, GroupKey, Publication, ResourceSet, Settlement, TypeUrl, View, ViewId,
+};
 
 use super::group::{Group, Place};
 use super::store::Store;
@@ -36,6 +38,10 @@ impl<K: GroupKey> View for GroupView<K> {
     fn load(&self) -> Option<Publication> {
         let publication = self.group.load(&self.place)?;
         Some(Publication::clone(&publication))
+    }
+
+    fn history(&self, type_url: &TypeUrl) -> Vec<ResourceSet> {
+        self.group.history(type_url)
     }
 
     fn delivered(&mut self, delivery: &Delivery<'_>) {

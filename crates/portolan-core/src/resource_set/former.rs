@@ -41,7 +41,7 @@ impl Mixtures {
 }
 
 impl ResourceSet {
-    /// This set with these names, which are sorted, as `former` has them: in the former version, or not at all. What
+    /// This set with these names, which are sorted, as `former` has them: in the former version, pending, or not at all. What
     /// both hold the same is not touched, and a mixture that is `former` again is that value.
     ///
     /// Streams that ask for the same mixture of the same values share it, and so what it is compared with and encoded as.
@@ -54,7 +54,7 @@ impl ResourceSet {
             return known;
         }
         // Mixed outside the lock, as differences are computed.
-        let kept = |name: &Name| (name.clone(), former.entry(name).cloned());
+        let kept = |name: &Name| (name.clone(), former.held(name).cloned());
         let mixed = self.apply(names.iter().map(kept).collect::<Changes>());
         let is_former = mixed.same_content(former) && !mixed.is_timed() && !former.is_timed();
         let mixed = if is_former { former.clone() } else { mixed };
@@ -69,6 +69,18 @@ impl ResourceSet {
         mixed
     }
 
+    /// This value, or a [mixture](Self::keeping) of it that is remembered, that has this version.
+    #[must_use]
+    pub fn of_version(&self, version: &str) -> Option<Self> {
+        if *self.version() == version {
+            return Some(self.clone());
+        }
+        let mixtures = self.mixtures();
+        let mut mixtures = mixtures.0.iter().flatten();
+        let found = mixtures.find(|mixture| *mixture.mixed.version() == version);
+        found.map(|mixture| mixture.mixed.clone())
+    }
+
     fn mixtures(&self) -> MutexGuard<'_, Mixtures> {
         let mixtures = &self.0.mixtures;
         mixtures.lock().unwrap_or_else(PoisonError::into_inner)
@@ -78,8 +90,8 @@ impl ResourceSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Resource;
     use crate::well_known::CLUSTER;
+    use crate::{Resource, Version};
 
     fn set(resources: &[(&str, &'static [u8])]) -> ResourceSet {
         let built = resources
@@ -121,6 +133,16 @@ mod tests {
         let again = newer.keeping(&former, &names(&["a", "b", "c"]));
         assert_eq!(again.id(), former.id());
         assert_eq!(newer.keeping(&former, &[]).id(), newer.id());
+    }
+
+    #[test]
+    fn mixtures_are_found_by_their_versions() {
+        let (former, newer) = (set(&[("a", b"1")]), set(&[("b", b"2")]));
+        let mixed = newer.keeping(&former, &names(&["a"]));
+        let found = |version: &Version| newer.of_version(version.as_str()).map(|set| set.id());
+        assert_eq!(found(mixed.version()), Some(mixed.id()));
+        assert_eq!(found(newer.version()), Some(newer.id()));
+        assert_eq!(found(former.version()), None);
     }
 
     #[test]

@@ -141,15 +141,15 @@ impl Session {
     /// and has not been sent since is still in it.
     #[must_use]
     pub fn unsettled(&self) -> Vec<Unsettled> {
-        let fresh = |state: &&TypeState| {
-            let mut distrusted = self.distrusted.iter();
-            distrusted.all(|distrusted| distrusted.type_url() != state.url())
-        };
-        let states = self.types.iter().filter(fresh);
-        states
-            .filter_map(Unsettled::of)
-            .chain(self.distrusted.iter().cloned())
-            .collect()
+        let mut all: Vec<_> = self.types.iter().filter_map(Unsettled::of).collect();
+        for distrusted in &self.distrusted {
+            let mut fresh = all.iter_mut();
+            match fresh.find(|fresh| fresh.type_url() == distrusted.type_url()) {
+                Some(fresh) => fresh.add(distrusted),
+                None => all.push(distrusted.clone()),
+            }
+        }
+        all
     }
 
     /// A request came.
@@ -211,7 +211,7 @@ impl Session {
         let wait = self.config.unread_after();
         let deadlines = |state: &TypeState| [state.pace.deadline(wait), state.lives.deadline()];
         let deadlines = self.types.iter().flat_map(deadlines);
-        deadlines.flatten().chain(self.plan.deadline).min()
+        deadlines.flatten().chain(self.plan.deadline()).min()
     }
 
     /// Whether there is a change that waits for an earlier response to be read.

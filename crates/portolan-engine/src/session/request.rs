@@ -7,14 +7,18 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use portolan_core::{Name, ResourceType, ResourceTypes, TypeUrl, Version};
 
-use super::{Session, acknowledge, bounds};
+use super::{Session, acknowledge, bounds, plan};
 use crate::early::Early;
 use crate::escape::escape;
 use crate::known::Known;
 use crate::locator::text;
 use crate::subscription::{InvalidName, SubscriptionChange};
+use crate::transition::Brought;
 use crate::type_state::TypeState;
 use crate::{DeltaRequest, Event, ProtocolError, Request, Scope, SotwRequest, Unsettled, Variant};
+
+/// Longest version that is looked for among those that were given.
+const MAX_VERSION: usize = 256;
 
 /// Longest foreign type URL that an error repeats.
 const MAX_ECHO: usize = 256;
@@ -46,6 +50,12 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
 
     session.locates |= !request.locators.is_empty();
     let trusted = distrusted(session, at).is_none();
+    let brought = match request.version.is_empty() {
+        true => Brought::Nothing,
+        // None of ours is as long.
+        false if request.version.len() > MAX_VERSION => Brought::Version(String::new()),
+        false => Brought::Version(request.version.clone()),
+    };
     let state = &mut session.types[at];
     state.begun = true;
     let had_wildcard = state.subscription.is_wildcard();
@@ -67,6 +77,9 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     } else {
         note_known(state, &change, had_wildcard);
         owe_newly_named(state, &change);
+    }
+    if first {
+        plan::arrive(session, at, brought);
     }
     note_read(session, at, &change.added);
     tell_interest(session, at, change);
@@ -158,6 +171,11 @@ fn delta(session: &mut Session, request: DeltaRequest) -> Result<(), ProtocolErr
         state.known = Known::claimed(versions.into_iter());
         state.owed.everything(change.wildcard_asked);
         owe_early(state, early);
+        let brought = match state.known.claims_anything() {
+            true => Brought::Versions,
+            false => Brought::Nothing,
+        };
+        plan::arrive(session, at, brought);
     } else {
         owe_delta(state, &change);
     }

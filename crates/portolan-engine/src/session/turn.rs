@@ -15,7 +15,7 @@ use crate::answer::{Answer, Circumstances, Outcome, compose};
 use crate::everything;
 use crate::type_state::TypeState;
 use crate::window::{InFlight, Sent};
-use crate::{Event, Nonce, Reason, Response, Scope, Variant};
+use crate::{Event, Nonce, Reason, Response, Scope, Unsettled, Variant};
 
 /// Most bytes of a response besides its type URL and what it tells: version, nonce, and their keys.
 const HEAD: usize = 256;
@@ -66,7 +66,7 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
                 session.dirty = false;
                 let publication = view.load()?;
                 Turn {
-                    permitted: plan::permit(session, publication.snapshot(), now),
+                    permitted: plan::permit(session, publication.snapshot(), view, now),
                     publication,
                     after: None,
                     waits: false,
@@ -78,6 +78,10 @@ pub(super) fn next(session: &mut Session, now: Duration, view: &dyn View) -> Opt
         if let Some(response) = next_part(session, &mut turn, now) {
             session.turn = Some(turn);
             return Some(response);
+        }
+        if session.plan.arrived {
+            // Of what the client has asked for meanwhile it may have something that is to stay.
+            turn.permitted = plan::permit(session, turn.publication.snapshot(), view, now);
         }
         while let Some(at) = turn.advance(session) {
             if let Some(response) = answer(session, at, &mut turn, now) {
@@ -139,6 +143,10 @@ impl Turn {
 
 fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> Option<Response> {
     let snapshot = &turn.permitted;
+    if plan::awaits_clusters(session, at, snapshot, now) {
+        turn.told_all = false;
+        return None;
+    }
     let (read, rendering) = (session.read, session.rendering());
     let state = &mut session.types[at];
     // What waited may be gone: taken back, or no longer wanted. What still waits says so below.
@@ -178,11 +186,10 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     };
     let outcome = compose(&session.types[at], set, &circumstances);
 
-    // What the client claimed was compared, and what was not believed is in the answer.
-    let url = session.types[at].url();
-    session
-        .distrusted
-        .retain(|unsettled| unsettled.type_url() != url);
+    // What the client claimed was compared, and what was not believed is in the answer, if anything is known of it.
+    if !session.distrusted.is_empty() {
+        note_compared(session, at, set);
+    }
     let state = &mut session.types[at];
     let waits = unread && !outcome.complete;
     state.pace.set_waiting(waits);
@@ -209,6 +216,17 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     turn.rest = Some(Rest::of(&session.types[at], parts));
     session.types[at].window.begin_answer();
     Some(send(session, at, first, turn, now))
+}
+
+/// Of what is not believed of a type only that is left of which nothing could be said.
+fn note_compared(session: &mut Session, at: usize, set: &ResourceSet) {
+    let url = session.types[at].url();
+    let compare = |unsettled: Unsettled| match unsettled.type_url() == url {
+        true => unsettled.untold(set),
+        false => Some(unsettled),
+    };
+    let distrusted = core::mem::take(&mut session.distrusted).into_iter();
+    session.distrusted = distrusted.filter_map(compare).collect();
 }
 
 /// What the client knows when it has heard the answer, if there is one.

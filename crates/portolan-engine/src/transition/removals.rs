@@ -42,6 +42,10 @@ pub(crate) struct Review<'a> {
     pub(crate) pinned: bool,
     /// Something is held. A listener that waits for its table does not replace the one before yet.
     pub(crate) holds: bool,
+    /// Something is shown as before, or drains, of which it is not known where it leads.
+    pub(crate) unread: bool,
+    /// So something drains.
+    pub(crate) unread_drain: bool,
     /// Clusters that something which is shown as before leads to.
     pub(crate) named: &'a BTreeSet<Name>,
     /// Clusters that a replaced listener leads to.
@@ -60,10 +64,6 @@ pub(crate) struct Reviewed {
 impl Removals {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
     }
 
     /// What stays, sorted.
@@ -87,7 +87,10 @@ impl Removals {
             is_gone
         });
         for name in gone {
-            let used = review.named.contains(name) || review.drains.contains_key(name);
+            let used = review.unread
+                || review.unread_drain
+                || review.named.contains(name)
+                || review.drains.contains_key(name);
             let stays = review.moves || review.pinned || used;
             if stays && !self.0.contains_key(name) {
                 self.0.insert(name.clone(), Removal::new(review.now));
@@ -103,6 +106,14 @@ impl Removals {
             false
         });
         reviewed
+    }
+
+    /// More has come to light of what may lead to them.
+    pub(crate) fn restart(&mut self, now: Duration) {
+        for removal in self.0.values_mut() {
+            removal.stage = Stage::Untold;
+            removal.since = now;
+        }
     }
 
     /// All that may refer to clusters is told, with responses up to this one.
@@ -135,10 +146,11 @@ impl Removal {
     }
 
     fn update(&mut self, name: &Name, review: &Review<'_>, awaits: &impl Fn(Nonce) -> bool) {
-        self.drains |= review.drains.contains_key(name);
+        self.drains |= review.unread_drain || review.drains.contains_key(name);
         let accepted = matches!(self.stage, Stage::Accepted(_));
         let was_used = self.used;
-        self.used = review.named.contains(name)
+        self.used = review.unread
+            || review.named.contains(name)
             || (review.pinned && !accepted)
             || (self.drains && review.holds);
         if self.used {

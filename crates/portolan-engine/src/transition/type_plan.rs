@@ -7,11 +7,14 @@ use portolan_core::{Name, ResourceSet};
 use crate::answer::Answer;
 use crate::suspects::Suspects;
 use crate::touched::Touched;
+use crate::transition::Brought;
 use crate::window::Window;
 
 /// What of one type is on its way from one publication to the next.
 #[derive(Debug)]
 pub(crate) struct TypePlan {
+    /// What the client has from an earlier stream, as long as that was not looked at.
+    pub(crate) brought: Brought,
     /// What the client was last permitted to see.
     pub(crate) shown: Option<ResourceSet>,
     /// Resources that are shown as before, or not at all, until a cluster is ready.
@@ -36,6 +39,7 @@ pub(crate) struct Hold {
 impl TypePlan {
     pub(crate) fn new(max_pins: usize) -> Self {
         Self {
+            brought: Brought::default(),
             shown: None,
             held: BTreeMap::new(),
             lingering: BTreeMap::new(),

@@ -1,7 +1,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use portolan_core::{Delivery, Generation, Interest, Publication, Settlement, View};
+use portolan_core::{
+    Delivery, Generation, Interest, Publication, ResourceSet, Settlement, TypeUrl, View,
+};
 use tokio::time::Instant;
 
 use crate::notice::Notices;
@@ -63,6 +65,10 @@ impl View for WatchedView {
         let generation = publication.as_ref().map(Publication::generation);
         self.loaded.set(Some(generation));
         publication
+    }
+
+    fn history(&self, type_url: &TypeUrl) -> Vec<ResourceSet> {
+        self.view.history(type_url)
     }
 
     fn interest(&mut self, interest: &Interest<'_>) {

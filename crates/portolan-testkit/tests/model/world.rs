@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_core::ResourceTypes;
-use portolan_engine::{Limits, Scope, SessionConfig, Variant};
+use portolan_engine::{Limits, Scope, SessionConfig, Transitions, Variant};
 use portolan_testkit::Setup;
 
 use crate::client::Client;
@@ -54,7 +54,10 @@ type Outcome = Result<(), String>;
 impl World {
     pub(crate) fn new(shape: Shape) -> Self {
         let limits = Limits::default().with_unacked(shape.max_unacked);
-        let config = Setup::default_config().with_limits(limits);
+        // The model knows of no steps between publications.
+        let config = Setup::default_config()
+            .with_limits(limits)
+            .with_transitions(Transitions::Ordered);
         let config = match shape.cut {
             true => config.with_max_response(500),
             false => config,

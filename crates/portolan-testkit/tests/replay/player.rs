@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use portolan_core::well_known::{CLUSTER, ENDPOINT};
 use portolan_core::{ResourceType, ResourceTypes, SotwMode, TypeUrl};
-use portolan_engine::{DeltaRequest, ErrorDetail, Scope, SotwRequest};
+use portolan_engine::{DeltaRequest, ErrorDetail, Scope, SotwRequest, Transitions};
 use portolan_testkit::fixture::{self, Fixture};
 use portolan_testkit::{Pair, PlainClient, Setup, Shelf};
 
@@ -105,7 +105,9 @@ impl Player {
             true => PlainClient::delta(),
             false => PlainClient::sotw(),
         };
-        let setup = Setup::default().with_scope(scope);
+        // As the servers did that were recorded: all at once.
+        let config = Setup::default_config().with_transitions(Transitions::Ordered);
+        let setup = Setup::default().with_config(config).with_scope(scope);
         let stream = Stream {
             pair: Pair::open(client.without_acks(), &self.shelf, setup),
             nonces: BTreeMap::new(),

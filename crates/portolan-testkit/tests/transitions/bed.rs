@@ -30,6 +30,8 @@ pub(crate) struct Witness {
     /// Clusters that listeners lead to by themselves, and until when; for ever while the listener lives.
     inline: BTreeMap<Name, BTreeSet<Name>>,
     draining: Vec<(Duration, BTreeSet<Name>)>,
+    /// Bodies of listeners that are left out of account.
+    replaced: BTreeMap<Name, String>,
     pub(crate) faults: Vec<String>,
 }
 
@@ -39,14 +41,27 @@ impl Witness {
             envoy: EnvoyClient::new(kind).with_drain_time(DRAIN),
             inline: BTreeMap::new(),
             draining: Vec::new(),
+            replaced: BTreeMap::new(),
             faults: Vec::new(),
         }
+    }
+
+    /// Leaves listeners out of account that were replaced, or are about to be: to which clusters they lead by themselves
+    /// is known as long as their stream lasts.
+    pub(crate) fn forget_replaced(&mut self) {
+        self.draining.clear();
+        let warming = self.envoy.warming_listeners();
+        let serving = self.envoy.listeners().into_iter();
+        let replaced = serving.filter(|(name, _)| warming.contains(name));
+        self.replaced.extend(replaced);
+        self.inline.retain(|name, _| !warming.contains(name));
     }
 
     fn note_listeners(&mut self, now: Duration) {
         let serving = self.envoy.listeners();
         let mut inline = BTreeMap::new();
-        for (name, body) in &serving {
+        let is_known = |(name, body): &(&Name, &String)| self.replaced.get(*name) != Some(*body);
+        for (name, body) in serving.iter().filter(is_known) {
             inline.insert(name.clone(), named(body, "to="));
         }
         for (name, before) in std::mem::replace(&mut self.inline, inline) {

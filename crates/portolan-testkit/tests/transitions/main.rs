@@ -1,5 +1,6 @@
 //! Transitions between publications: what leads to a cluster waits for it, and a cluster outlives what leads to it.
 
+mod back;
 mod bed;
 mod model;
 mod moves;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use portolan_core::Name;
 use portolan_testkit::fixture::{self, Fixture};
-use portolan_testkit::{EnvoyMux, Pair};
+use portolan_testkit::{EnvoyMux, Pair, Shelf};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -113,6 +113,8 @@ enum Op {
     /// Publishes to a client that does not read, does not send, or takes few responses, for half a second.
     Hinder(Config, bool, bool, usize),
     Pass(u64),
+    /// Publishes while the client is away, so many milliseconds; perhaps on a server that knows of nothing before.
+    Away(Config, u64, bool),
 }
 
 fn configs() -> impl Strategy<Value = Config> {
@@ -139,12 +141,14 @@ fn configs() -> impl Strategy<Value = Config> {
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
     let pass = || select(vec![0, 5, 30, 300, 3_000, 40_000]);
-    let soon = select(vec![0, 5, 30, 300]);
+    let soon = || select(vec![0, 5, 30, 300]);
     let op = prop_oneof![
-        5 => (configs(), soon).prop_map(|(config, ms)| Op::Publish(config, ms)),
+        5 => (configs(), soon()).prop_map(|(config, ms)| Op::Publish(config, ms)),
         2 => (configs(), any::<bool>(), any::<bool>(), 0..3usize)
             .prop_map(|(config, read, send, window)| Op::Hinder(config, read, send, window)),
         2 => pass().prop_map(Op::Pass),
+        2 => (configs(), soon(), any::<bool>())
+            .prop_map(|(config, ms, anew)| Op::Away(config, ms, anew)),
     ];
     vec(op, 1..20)
 }
@@ -163,16 +167,19 @@ fn check(pair: &Pair<Witness>, why: &str) -> Result<(), String> {
 fn run(kind: EnvoyMux, latency: u64, first: &Config, ops: &[Op]) -> Result<(), String> {
     let setup = setup().with_latency(Duration::from_millis(latency));
     let mut current = first.mended();
-    let (shelf, mut pair) = serving_with(kind, setup, current.resources());
+    let (mut shelf, mut pair) = serving_with(kind, setup, current.resources());
     check(&pair, "start")?;
+    let mut rejected = false;
     for op in ops {
         match op {
             Op::Publish(config, ms) => {
+                rejected |= config.bad.is_some();
                 current = config.clone();
                 publish(&shelf, current.resources());
                 pair.advance(Duration::from_millis(*ms));
             }
             Op::Hinder(config, read, send, window) => {
+                rejected |= config.bad.is_some();
                 current = config.clone();
                 pair.set_reading(*read);
                 pair.set_sending(*send);
@@ -188,6 +195,26 @@ fn run(kind: EnvoyMux, latency: u64, first: &Config, ops: &[Op]) -> Result<(), S
                 // Nothing is late for longer than routes wait.
                 current = current.mended();
                 publish(&shelf, current.resources());
+                pair.advance(Duration::from_millis(*ms));
+            }
+            Op::Away(config, ms, anew) => {
+                // A client that rejected something says less of itself than it has, and only the server that it rejected it
+                // to knows that.
+                // To a new server a version says nothing.
+                let anew = *anew && !rejected && kind == EnvoyMux::Delta;
+                rejected |= config.bad.is_some();
+                current = config.clone();
+                pair.disconnect();
+                pair.client.forget_replaced();
+                pair.advance(Duration::from_millis(*ms));
+                if anew {
+                    shelf = Shelf::new();
+                }
+                publish(&shelf, current.resources());
+                match anew {
+                    true => pair.connect_to(&shelf),
+                    false => pair.connect(),
+                }
                 pair.advance(Duration::from_millis(*ms));
             }
         }

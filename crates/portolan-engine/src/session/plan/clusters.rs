@@ -22,6 +22,8 @@ impl Step<'_> {
             moves: self.moves,
             pinned: self.pinned,
             holds: session.types.iter().any(|state| state.plan.is_holding()),
+            unread: self.unread,
+            unread_drain: session.plan.unread_drain.is_some(),
             named: &self.named,
             drains: &session.plan.drains,
         };
@@ -72,9 +74,13 @@ impl Step<'_> {
         let sent = session.types[self.gate].known.base().unwrap_or(&self.from);
         let changed = [self.to.diff_from(&self.from), self.to.diff_from(sent)];
         let changed = changed.iter().flat_map(|diff| diff.upserts());
+        // Those that a client which connected again was sent may warm, whenever it asks for endpoints.
+        let arriving = session.plan.is_arriving(self.now);
+        let resent = self.to.iter().filter(|_| arriving);
+        let unread = kept.iter().find(|name| self.from.is_pending(name));
         let kept = kept.iter().filter_map(|name| self.from.get(name));
         let mut used: BTreeMap<Name, Name> = BTreeMap::new();
-        for cluster in kept.chain(changed) {
+        for cluster in kept.chain(changed).chain(resent) {
             for name in cluster.facts(references).references_to(&url) {
                 used.insert(name.clone(), cluster.name().clone());
             }
@@ -83,6 +89,14 @@ impl Step<'_> {
             let mut names = cluster.facts(references).references_to(&url);
             names.any(|named| named == name)
         };
+        // It may refer to any of them.
+        if let Some(unread) = unread {
+            used.extend(
+                gone.removals()
+                    .iter()
+                    .map(|name| (name.clone(), unread.clone())),
+            );
+        }
         for (name, cluster) in before {
             if shown.get(&cluster).is_some_and(|held| refers(held, &name)) {
                 used.entry(name).or_insert(cluster);

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use portolan_core::{Name, ResourceSet};
+use portolan_core::{Name, Resource, ResourceSet};
 
 use super::Step;
 use crate::session::Session;
@@ -81,6 +81,13 @@ impl Step<'_> {
             .types
             .iter()
             .find(|state| state.begun && Some(state.url()) == child);
+        // What a client that connected again has of endpoints it says with a request of its own.
+        let unheard = session.types[self.gate].resource_type.reanswers();
+        let unheard = unheard.filter(|_| child.is_none() && session.plan.is_arriving(self.now));
+        let needs = |cluster: &Resource, url| {
+            let facts = cluster.facts(self.references());
+            facts.references_to(url).next().is_some()
+        };
         let mut known = BTreeMap::new();
         let mut waiting = BTreeMap::new();
         to.for_each_new_reference(from, self.references(), |reference| {
@@ -92,7 +99,10 @@ impl Step<'_> {
                 return;
             };
             let proof = session.plan.proofs.get(reference.name()).copied();
-            let how = || readiness(gate, child, cluster, self.references(), proof);
+            let how = || match unheard.is_some_and(|url| needs(cluster, url)) {
+                true => Readiness::Unsent,
+                false => readiness(gate, child, cluster, self.references(), proof),
+            };
             let how = *known.entry(reference.name().clone()).or_insert_with(how);
             if how != Readiness::Ready {
                 waiting.insert(reference.referrer().clone(), reference.name().clone());

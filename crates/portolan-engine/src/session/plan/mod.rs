@@ -2,7 +2,9 @@
 //! clusters that something still leads to.
 
 mod clusters;
+mod holdings;
 mod holds;
+mod predecessor;
 mod tables;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -11,15 +13,22 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use portolan_core::well_known::{LISTENER, ROUTE};
-use portolan_core::{Name, References, ResourceSet, ResponseSplit, Snapshot, TypeUrl};
+use portolan_core::{Name, References, ResourceSet, ResponseSplit, Snapshot, TypeUrl, View};
 
+pub(super) use self::predecessor::{arrive, awaits_clusters};
 use super::Session;
-use crate::transition::SafeTimes;
+use crate::transition::{Plan, SafeTimes};
 use crate::type_state::TypeState;
 use crate::{Nonce, Scope, SessionConfig};
 
 /// What is permitted of `target`. Requests and publications are answered from it alike.
-pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) -> Snapshot {
+pub(super) fn permit(
+    session: &mut Session,
+    target: &Snapshot,
+    view: &dyn View,
+    now: Duration,
+) -> Snapshot {
+    predecessor::recall(session, target, view, now);
     if session.plan.rest == Some(target.id()) || session.config.transitions().safe().is_none() {
         return target.clone();
     }
@@ -27,7 +36,7 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
         if session.plan.watching {
             end(session);
         }
-        return target.clone();
+        return predecessor::before_clusters(session, target);
     };
     if moves_nothing(session, gate_at, &from, &to, target) {
         follow(session, target);
@@ -54,8 +63,9 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
         to,
         sets: Vec::new(),
         named: BTreeSet::new(),
-        moves: false,
+        moves: session.plan.is_arriving(now),
         pinned: false,
+        unread: false,
     };
     for at in 0..session.types.len() {
         if is_parent(session, gate, at) {
@@ -70,6 +80,7 @@ pub(super) fn permit(session: &mut Session, target: &Snapshot, now: Duration) ->
 /// A turn has told all that is permitted, or all but what waits for clusters.
 pub(super) fn end_turn(session: &mut Session, told: bool, now: Duration) {
     let config = Arc::clone(&session.config);
+    let told = told && !session.plan.is_arriving(now);
     let Some(times) = config.transitions().safe().filter(|_| told) else {
         return;
     };
@@ -229,12 +240,10 @@ fn awaits(session: &Session, gate: usize, sent: Nonce) -> bool {
 
 /// The stream has nothing more to do with plans.
 fn end(session: &mut Session) {
-    session.plan.watching = false;
-    session.plan.rest = None;
-    session.plan.deadline = None;
-    session.plan.removals.clear();
-    session.plan.proofs.clear();
-    session.plan.drains.clear();
+    session.plan = Plan {
+        clusters_first: session.plan.clusters_first,
+        ..Plan::default()
+    };
     session
         .types
         .iter_mut()
@@ -252,7 +261,7 @@ fn note_deadline(session: &mut Session, times: &SafeTimes) {
     };
     let types = session.types.iter().flat_map(of_type).flatten();
     let removals = session.plan.removals.deadline(times);
-    session.plan.deadline = types.chain(removals).min();
+    session.plan.deadline = types.chain(removals).chain(session.plan.arriving).min();
 }
 
 /// One look at what a stream is to see next.
@@ -271,6 +280,8 @@ struct Step<'a> {
     named: BTreeSet<Name>,
     moves: bool,
     pinned: bool,
+    /// Something is shown as before of which it is not known where it leads.
+    unread: bool,
 }
 
 impl<'a> Step<'a> {
@@ -298,8 +309,11 @@ impl<'a> Step<'a> {
         }
         let before = with_their_places(&session.types[at], &from, &to);
         let mut drains = core::mem::take(&mut session.plan.drains);
-        self.note_named(&session.types[at], &from, &to, &before, &mut drains);
+        let mut unread_drain = session.plan.unread_drain;
+        let state = &session.types[at];
+        self.note_named(state, &from, &to, &before, &mut drains, &mut unread_drain);
         session.plan.drains = drains;
+        session.plan.unread_drain = unread_drain;
         self.show(session, at, to.keeping(&from, &before));
     }
 
@@ -311,6 +325,7 @@ impl<'a> Step<'a> {
         to: &ResourceSet,
         before: &[Name],
         drains: &mut BTreeMap<Name, Duration>,
+        unread_drain: &mut Option<Duration>,
     ) {
         let (references, gate) = (self.references(), self.gate_url.clone());
         let named = |name: &Name| {
@@ -321,13 +336,19 @@ impl<'a> Step<'a> {
             names.cloned().collect::<Vec<_>>()
         };
         self.named.extend(before.iter().flat_map(named));
+        self.unread |= before.iter().any(|name| from.is_pending(name));
         if *state.url() == LISTENER {
             let diff = to.diff_from(from);
             let changed = diff
                 .names()
                 .filter(|name| before.binary_search(name).is_err());
-            let drained = changed.flat_map(named);
-            drains.extend(drained.map(|name| (name, self.now)));
+            for listener in changed {
+                let drained = named(listener).into_iter();
+                drains.extend(drained.map(|name| (name, self.now)));
+                if from.is_pending(listener) {
+                    *unread_drain = Some(self.now);
+                }
+            }
         }
     }
 
@@ -339,6 +360,8 @@ impl<'a> Step<'a> {
             .saturating_add(self.times.removal_budget());
         let drains = &mut session.plan.drains;
         drains.retain(|_, since| since.saturating_add(time) > self.now);
+        let unread_drain = &mut session.plan.unread_drain;
+        *unread_drain = unread_drain.filter(|since| since.saturating_add(time) > self.now);
     }
 
     fn show(&mut self, session: &mut Session, at: usize, set: ResourceSet) {
@@ -372,7 +395,7 @@ impl<'a> Step<'a> {
 /// a new one is held, so are those that came and went with it.
 fn with_their_places(state: &TypeState, from: &ResourceSet, to: &ResourceSet) -> Vec<Name> {
     let mut before = state.plan.as_before();
-    let is_new = |name: &Name| !from.contains(name);
+    let is_new = |name: &Name| from.held(name).is_none();
     let places = state.resource_type.split() != ResponseSplit::RemovalsLast;
     if places && state.plan.held.keys().any(is_new) {
         let diff = to.diff_from(from);
