@@ -3,11 +3,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portolan_core::{DynamicParameters, Node, Peer, Source};
-use portolan_engine::{ClientFeatures, SessionConfig, Variant};
+use portolan_engine::{ClientFeatures, SessionConfig, Transitions, Variant};
 
 use crate::callbacks::Observers;
 use crate::of_node::OfNode;
 use crate::peer::PeerExtractor;
+use crate::transitions_for::TransitionsFor;
 use crate::{Admission, Callbacks, XdsServer};
 
 /// What a server was built with, besides its source and what concerns sessions alone.
@@ -19,6 +20,7 @@ pub(crate) struct Config {
     pub(crate) peer: PeerExtractor,
     pub(crate) features: OfNode<ClientFeatures>,
     pub(crate) parameters: OfNode<DynamicParameters>,
+    pub(crate) transitions: TransitionsFor,
     pub(crate) control_plane: Box<str>,
     pub(crate) disabled: Option<Variant>,
     pub(crate) node_required: bool,
@@ -40,6 +42,7 @@ impl Default for Config {
             peer: PeerExtractor::default(),
             features: OfNode::default(),
             parameters: OfNode::default(),
+            transitions: TransitionsFor::default(),
             control_plane: Box::default(),
             disabled: None,
             node_required: true,
@@ -126,6 +129,32 @@ impl XdsServerBuilder {
         extract: impl Fn(&http::Extensions) -> Peer + Send + Sync + 'static,
     ) -> Self {
         self.config.peer = PeerExtractor::new(extract);
+        self
+    }
+
+    /// Which clients are brought otherwise than the rest from one publication to the next. Groups differ in it by what
+    /// decides over the group: node and peer. Default, and where this gives `None`: what
+    /// [`SessionConfig::with_transitions`] says. It is asked once per stream; a stream for which this panics ends.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use portolan_core::Source;
+    /// use portolan_server::{Transitions, XdsServer};
+    ///
+    /// fn server(source: Arc<dyn Source>) -> XdsServer {
+    ///     XdsServer::builder(source)
+    ///         .with_transitions_for(|node, _peer| {
+    ///             (!node.id().starts_with("gateway")).then_some(Transitions::Ordered)
+    ///         })
+    ///         .build()
+    /// }
+    /// ```
+    pub fn with_transitions_for(
+        mut self,
+        choose: impl Fn(&Node, &Peer) -> Option<Transitions> + Send + Sync + 'static,
+    ) -> Self {
+        self.config.transitions = TransitionsFor::new(choose);
         self
     }
 

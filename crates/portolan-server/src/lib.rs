@@ -114,6 +114,7 @@ mod spread;
 mod status;
 mod stream;
 mod text;
+mod transitions_for;
 pub mod transport;
 mod unsettled;
 mod wire;

@@ -66,10 +66,12 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let server = &stream.server;
         let (method, scope) = (opened.call.method, opened.call.scope.clone());
-        let mut session =
-            Session::new(method.variant(), scope.clone(), Arc::clone(&server.session));
-        session.set_features(server.config.features.of(&opened.node));
-        session.set_parameters(server.config.parameters.of(&opened.node));
+        let (config, node) = (&server.config, &opened.node);
+        let session = &server.session;
+        let session = config.transitions.session(session, node, &opened.call.peer);
+        let mut session = Session::new(method.variant(), scope.clone(), session);
+        session.set_features(config.features.of(node));
+        session.set_parameters(config.parameters.of(node));
         session.distrust(server.unsettled.take(opened.node.id(), &scope));
         let view = WatchedView::new(opened.view, server.announcer.notices());
         let again = server.config.admission_per_request;

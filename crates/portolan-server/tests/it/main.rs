@@ -29,6 +29,7 @@ mod schema;
 mod services;
 mod source;
 mod status;
+mod transitions;
 mod transport;
 mod ttl;
 mod turns;
