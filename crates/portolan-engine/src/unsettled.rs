@@ -21,7 +21,9 @@ pub struct Unsettled {
 impl Unsettled {
     pub(crate) fn of(state: &TypeState) -> Option<Self> {
         let (awaited, rejected) = (state.window.awaited(), state.suspects.touched());
-        let touched: Vec<_> = awaited.chain(rejected).collect();
+        let touched = awaited.chain(rejected);
+        // An answer that held nothing leaves nothing in doubt.
+        let touched: Vec<_> = touched.filter(|touched| touched.len() > 0).collect();
         if touched.is_empty() {
             return None;
         }

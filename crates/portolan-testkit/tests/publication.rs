@@ -204,3 +204,20 @@ fn c142_c143_what_is_sent_are_the_bytes_of_the_resources() {
         assert_eq!(sent, entries.collect::<Vec<u8>>());
     }
 }
+
+#[test]
+fn c086_an_answer_that_held_nothing_leaves_nothing_in_doubt_though_it_was_not_acknowledged() {
+    let shelf = Shelf::new();
+    shelf.publish(Snapshot::empty());
+    let mut pair = Pair::new(PlainClient::sotw().without_acks(), &shelf);
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    let version = pair.client.received()[0].version.clone();
+    pair.connect();
+    let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
+    request.nonce = String::new();
+    request.version = version.to_string();
+    pair.client.send(request);
+    pair.drive();
+    assert_eq!(pair.client.received().len(), 1, "it has that version");
+}
