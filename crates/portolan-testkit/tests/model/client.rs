@@ -150,7 +150,7 @@ impl Client {
             memory.wants.replace(&ask);
         } else {
             // It has an error, which has no version.
-            memory.held.retain(|_, c| c.quality != Quality::Failed);
+            memory.held.retain(|_, c| !c.quality.is_error());
             ask.claims = memory.held.iter().map(|(n, c)| (*n, *c)).collect();
             memory.wants.change(&ask);
         }
@@ -164,7 +164,7 @@ impl Client {
         let memory = &mut self.types[reply.at];
         let is = |quality| reply.resources.iter().any(|(_, c)| c.quality == quality);
         let applies = |number: usize, content: Option<Content>| {
-            let good = content.is_none_or(|c| matches!(c.quality, Quality::Good | Quality::Failed));
+            let good = content.is_none_or(|c| c.quality == Quality::Good || c.quality.is_error());
             good && !is(Quality::Garbled) && mood.applies(number)
         };
         let mut told: BTreeMap<_, _> = reply.told().collect();
@@ -200,6 +200,8 @@ impl Client {
                 let published = contents.get(&(at, number)).copied();
                 let covered = published.filter(|c| memory.wants.covers(at, number, *c));
                 let held = memory.held.get(&number).copied();
+                // Not to be found is to be gone (C-367).
+                let held = held.filter(|c| c.quality != Quality::NotFound || covered.is_some());
                 let refused = memory.refused.get(&number) == Some(&covered);
                 let gone = covered.is_none() && memory.given_up.contains(&number);
                 let told = covered.is_some() || self.is_told_absence(at, published.is_some());

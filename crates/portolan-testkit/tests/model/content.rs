@@ -66,6 +66,15 @@ pub(crate) enum Quality {
     Garbled,
     /// It cannot be had, which a client is told in its place.
     Failed,
+    /// The same, because it does not exist.
+    NotFound,
+}
+
+impl Quality {
+    /// Whether it stands for an error in place of a resource.
+    pub(crate) fn is_error(self) -> bool {
+        matches!(self, Self::Failed | Self::NotFound)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +107,7 @@ pub(crate) fn number(name: &str) -> usize {
 /// Whether a resource is left out of wildcards. Errors are; some clusters are always, some in one of their revisions.
 pub(crate) fn is_on_demand(at: usize, number: usize, content: Content) -> bool {
     match at {
-        _ if content.quality == Quality::Failed => true,
+        _ if content.quality.is_error() => true,
         CDS => number % 4 == 3 || (number % 4 == 1 && content.revision == 2),
         5 => true,
         _ => false,
@@ -108,7 +117,7 @@ pub(crate) fn is_on_demand(at: usize, number: usize, content: Content) -> bool {
 /// The assignment of a cluster: its own, or in one revision its neighbour's.
 pub(crate) fn assignment(number: usize, content: Content) -> Option<usize> {
     let assignment = number - usize::from(content.revision == 3 && number > 0);
-    (content.quality != Quality::Failed).then_some(assignment)
+    (!content.quality.is_error()).then_some(assignment)
 }
 
 pub(crate) fn is_referenced(contents: &Contents, number: usize) -> bool {
@@ -130,15 +139,19 @@ fn fixture(at: usize, number: usize, content: Content) -> Fixture {
         .on_demand(is_on_demand(at, number, content))
         .revision(content.revision);
     match content.quality {
-        Quality::Good | Quality::Failed => fixture,
+        Quality::Good | Quality::Failed | Quality::NotFound => fixture,
         Quality::Bad => fixture.bad(),
         Quality::Garbled => fixture.garbled(),
     }
 }
 
 pub(crate) fn failure(content: Content) -> Option<ResourceFailure> {
-    let failure = ResourceFailure::unavailable(content.revision.to_string());
-    (content.quality == Quality::Failed).then_some(failure)
+    let why = content.revision.to_string();
+    match content.quality {
+        Quality::Failed => Some(ResourceFailure::unavailable(why)),
+        Quality::NotFound => Some(ResourceFailure::not_found(why)),
+        _ => None,
+    }
 }
 
 pub(crate) fn resource(at: usize, number: usize, content: Content) -> Resource {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use portolan_core::Name;
 use portolan_engine::{DeltaRequest, ErrorDetail, Reason, Request, Response, SotwRequest, Variant};
 
-use crate::content::{Content, Contents, KINDS, name, number, resource};
+use crate::content::{Content, Contents, KINDS, Missing, Quality, name, number, resource};
 
 /// A request.
 #[derive(Clone, Debug, Default)]
@@ -104,12 +104,24 @@ impl Reply {
         }
         resources.sort_unstable();
         let numbers = |names: &[Name]| names.iter().map(|n| number(n)).collect::<Vec<_>>();
+        let mut removed = numbers(&response.removed);
+        let is_delta = response.variant == Variant::Delta;
+        if is_delta && KINDS[at].missing != Missing::Silence {
+            // Clients that pass over errors are told the same in their words (C-366).
+            for (number, _) in resources
+                .iter()
+                .filter(|r| r.1.quality == Quality::NotFound)
+            {
+                let twice = removed.iter().position(|removed| removed == number);
+                removed.remove(twice.ok_or_else(|| format!("{number} is not removed (C-366)"))?);
+            }
+        }
         Ok(Self {
             at,
             nonce: response.nonce.to_string().parse().expect("a number"),
             version: response.version.to_string(),
             resources,
-            removed: numbers(&response.removed),
+            removed,
             bodyless: numbers(&response.bodyless),
             changed: response.reason == Reason::Changed,
             time,

@@ -121,7 +121,8 @@ fn edits(size: usize) -> impl Strategy<Value = Vec<Edit>> {
     let bad = (1..4u32).prop_map(|revision| (revision, Quality::Bad));
     let garbled = (1..4u32).prop_map(|revision| (revision, Quality::Garbled));
     let failed = (1..4u32).prop_map(|revision| (revision, Quality::Failed));
-    let content = prop_oneof![10 => good, 2 => bad, 1 => garbled, 2 => failed];
+    let not_found = (1..4u32).prop_map(|revision| (revision, Quality::NotFound));
+    let content = prop_oneof![10 => good, 2 => bad, 1 => garbled, 1 => failed, 1 => not_found];
     let content = content.prop_map(|(revision, quality)| Content { revision, quality });
     let content = prop::option::weighted(0.85, content);
     let most = if size < 10 { 1 } else { size };
@@ -131,7 +132,7 @@ fn edits(size: usize) -> impl Strategy<Value = Vec<Edit>> {
         from,
         count: count.min(size - from),
         // What is said of failed virtual hosts is not said in errors.
-        content: content.filter(|c| at < TYPES - 1 || c.quality != Quality::Failed),
+        content: content.filter(|c| at < TYPES - 1 || !c.quality.is_error()),
     });
     vec(edit, 0..6)
 }

@@ -8,7 +8,7 @@ use portolan_engine::{Limits, Scope, SessionConfig, Transitions, Variant};
 use portolan_testkit::Setup;
 
 use crate::client::Client;
-use crate::content::{Contents, KINDS, TYPES};
+use crate::content::{Content, Contents, KINDS, Quality, TYPES};
 use crate::judge::{Rules, Versions};
 use crate::line::Line;
 use crate::message::{Ask, Reply};
@@ -28,6 +28,17 @@ pub(crate) struct Shape {
     pub(crate) max_unacked: usize,
     /// Responses of a few resources are too large.
     pub(crate) cut: bool,
+}
+
+impl Shape {
+    /// That something is not found is told in two ways, which may be in two parts of an answer that is cut.
+    fn possible(self, content: Content) -> Content {
+        let quality = match content.quality {
+            Quality::NotFound if self.cut => Quality::Failed,
+            quality => quality,
+        };
+        Content { quality, ..content }
+    }
 }
 
 pub(crate) struct World {
@@ -54,7 +65,7 @@ type Outcome = Result<(), String>;
 impl World {
     pub(crate) fn new(shape: Shape) -> Self {
         let limits = Limits::default().with_unacked(shape.max_unacked);
-        // The model knows of no steps between publications.
+        // What is held on the way from one publication to the next has a model of its own, in `tests/transitions`.
         let config = Setup::default_config()
             .with_limits(limits)
             .with_transitions(Transitions::Ordered);
@@ -190,7 +201,7 @@ impl World {
         let before = self.published.clone();
         for edit in edits {
             for number in edit.from..edit.from + edit.count {
-                match edit.content {
+                match edit.content.map(|content| self.shape.possible(content)) {
                     Some(content) => drop(self.published.insert((edit.at, number), content)),
                     None => drop(self.published.remove(&(edit.at, number))),
                 }

@@ -319,7 +319,7 @@ impl Type {
         let new = there
             .iter()
             .filter(|(n, c)| self.told.get(n) != Some(&Told::Has(**c)));
-        let had = self.told.iter().filter(|(_, told)| **told != Told::Gone);
+        let had = self.told.iter().filter(|(_, told)| !told.is_nothing());
         let gone = had.filter(|(n, _)| !there.contains_key(n));
         new.map(|(n, _)| *n).chain(gone.map(|(n, _)| *n)).collect()
     }

@@ -6,7 +6,7 @@ use portolan_engine::Variant;
 
 use super::told::{Must, Told, Type};
 use super::{Distrust, Judge, UNREAD};
-use crate::content::{Contents, KINDS, Missing, Quality, TYPES, is_referenced, of_type};
+use crate::content::{Contents, KINDS, Missing, TYPES, is_referenced, of_type};
 
 impl Judge {
     /// `contents` are published now, in place of `before`.
@@ -117,7 +117,7 @@ impl Judge {
             (Must::Lacked, Some(content)) => {
                 self.types[at].told.get(&number) == Some(&Told::Has(content))
             }
-            (Must::Reanswer, Some(content)) => content.quality == Quality::Failed,
+            (Must::Reanswer, Some(content)) => content.quality.is_error(),
             (_, Some(_)) => false,
             (Must::Reanswer, None) => true,
             (Must::Asked | Must::Lacked, None) => match KINDS[at].missing {

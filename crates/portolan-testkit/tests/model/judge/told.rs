@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::Distrust;
-use crate::content::{Content, Contents, of_type};
+use crate::content::{Content, Contents, Quality, of_type};
 use crate::wants::Wants;
 
 /// What the client was told of a name.
@@ -17,6 +17,15 @@ pub(super) enum Told {
 }
 
 impl Told {
+    /// Whether it was told that there is nothing: not to be found is to be gone (C-367).
+    pub(super) fn is_nothing(self) -> bool {
+        match self {
+            Self::Has(content) => content.quality == Quality::NotFound,
+            Self::Gone => true,
+            Self::Something => false,
+        }
+    }
+
     pub(super) fn of(content: Option<Content>) -> Self {
         content.map_or(Self::Gone, Self::Has)
     }
