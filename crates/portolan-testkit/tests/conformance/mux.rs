@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portolan_cache::{MuxCache, SnapshotCache, SnapshotCacheReader, SnapshotCacheWriter};
 use portolan_core::well_known::{ENDPOINT, ROUTE};
-use portolan_core::{NodeId, Resource, Snapshot, TypeUrl};
+use portolan_core::{NodeId, Resource, ResourceTypes, Snapshot, TypeUrl};
 use portolan_testkit::conformance::{NODE, Subject};
 
 use crate::OfLinearCache;
@@ -66,6 +66,59 @@ impl Subject for ByType {
     fn unpublish(&self) {
         self.endpoints.unpublish();
         self.routes.clear(&NODE.to_owned());
+        self.others.clear(&NODE.to_owned());
+    }
+}
+
+/// Each type in a linear cache of its own; those that are not well known in a snapshot cache.
+pub(crate) struct Linear {
+    types: Vec<OfLinearCache>,
+    others: Writer,
+    mux: MuxCache,
+}
+
+impl Linear {
+    pub(crate) fn new() -> Self {
+        let well_known = ResourceTypes::well_known();
+        let types = well_known
+            .iter()
+            .map(|known| OfLinearCache::new(known.url()));
+        let types: Vec<_> = types.collect();
+        let mut mux = MuxCache::builder();
+        for of_type in &types {
+            let url = of_type.type_url();
+            let part = mux.part(url.as_str(), Arc::new(of_type.source()));
+            mux.route(url.clone(), [part]);
+        }
+        let (others, others_reader) = cache();
+        let part = mux.part("others", Arc::new(others_reader));
+        mux.otherwise([part]);
+        Self {
+            types,
+            others,
+            mux: mux.build(),
+        }
+    }
+}
+
+impl Subject for Linear {
+    type Source = MuxCache;
+
+    fn source(&self) -> MuxCache {
+        self.mux.clone()
+    }
+
+    fn publish(&self, snapshot: Snapshot) {
+        let is_other = |url: &TypeUrl| self.types.iter().all(|of_type| of_type.type_url() != url);
+        let others = select(&snapshot, |resource| is_other(resource.type_url()));
+        let _ = self.others.set(&NODE.to_owned(), others);
+        for of_type in &self.types {
+            of_type.publish(snapshot.clone());
+        }
+    }
+
+    fn unpublish(&self) {
+        self.types.iter().for_each(OfLinearCache::unpublish);
         self.others.clear(&NODE.to_owned());
     }
 }
