@@ -1,11 +1,20 @@
 //! Several sources as one: what is true of each is true of them together.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use portolan_cache::{LinearCache, LinearCacheWriter, MuxCache};
-use portolan_core::well_known::{CLUSTER, LISTENER};
-use portolan_core::{ResourceError, TypeUrl};
+use bytes::Bytes;
+use portolan_cache::{
+    LinearCache, LinearCacheWriter, MuxCache, OnDemandCache, Resolution, SnapshotCache, Step,
+};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
+use portolan_core::{
+    Announced, Node, NodeId, Peer, Publication, ResourceError, ResourceTypes, Snapshot, Source,
+    TypeUrl, View,
+};
+use portolan_engine::{Fetch, Response, Scope, SessionConfig, SotwRequest};
 use portolan_testkit::fixture::Fixture;
 use portolan_testkit::{Pair, PlainClient, Setup, fixture};
 
@@ -156,5 +165,101 @@ fn b92_asking_a_union_for_nothing_is_no_wildcard_where_that_is_switched_off() {
         pair.client.want(&CLUSTER, ["*"]);
         pair.drive();
         assert_eq!(pair.client.held(&CLUSTER).len(), 2);
+    }
+}
+
+/// Elsewhere a combination of caches could be streamed from and not fetched from.
+#[test]
+fn b68_what_several_caches_have_can_be_fetched() {
+    let (clusters, by_group) = SnapshotCache::new(NodeId::default()).split();
+    let (endpoints, by_name) = LinearCache::new(ENDPOINT).split();
+    let resolved = OnDemandCache::new(SnapshotCache::new(NodeId::default()), [ROUTE]);
+    let (_routes, on_demand, resolutions) = resolved.with_base(Snapshot::empty()).split();
+    let mut mux = MuxCache::builder();
+    let part = mux.part("clusters", Arc::new(by_group));
+    mux.route(CLUSTER, [part]);
+    let part = mux.part("endpoints", Arc::new(by_name));
+    mux.route(ENDPOINT, [part]);
+    let part = mux.part("routes", Arc::new(on_demand));
+    mux.route(ROUTE, [part]);
+    let mux = mux.build();
+
+    let mut snapshot = Snapshot::builder();
+    let _ = snapshot.insert(fixture::static_cluster("a").into());
+    let _ = clusters.set(&"n".to_owned(), snapshot.build());
+    assert_eq!(Call::new(&mux, &CLUSTER, &[], "").names(), ["a"]);
+
+    upsert(&endpoints, fixture::endpoints("a", "1"));
+    let first = Call::new(&mux, &ENDPOINT, &["a"], "").answer();
+    let held = Call::new(&mux, &ENDPOINT, &["a"], first.version.as_str());
+    assert!(held.fetch.has(&held.answer()) && !held.is_woken(&mux));
+    upsert(&endpoints, fixture::endpoints("a", "2"));
+    assert!(held.is_woken(&mux) && !held.fetch.has(&held.answer()));
+
+    let early = Call::new(&mux, &ROUTE, &["r"], "");
+    assert!(early.fetch.waits(&early.load()));
+    let Some(Step::Resolve(ticket, _)) = resolutions.next(Duration::ZERO) else {
+        panic!("nobody is asked what it is");
+    };
+    let found = Resolution::found(fixture::route("r", ["a"]).build());
+    resolutions.answer(ticket, found, Duration::ZERO);
+    assert!(early.is_woken(&mux) && !early.fetch.waits(&early.load()));
+    assert_eq!(early.names(), ["r"]);
+}
+
+/// A call of a `Fetch` method, as a server makes it.
+struct Call {
+    fetch: Fetch,
+    view: Box<dyn View>,
+    woken: Arc<Woken>,
+}
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Call {
+    fn new(mux: &MuxCache, url: &TypeUrl, names: &[&'static str], version: &str) -> Self {
+        let mut request = SotwRequest::default();
+        request.names = names
+            .iter()
+            .map(|n| Bytes::from_static(n.as_bytes()))
+            .collect();
+        request.version = version.to_owned();
+        let scope = Scope::Single(ResourceTypes::well_known().get(url));
+        let fetch = Fetch::new(&request, &scope, &SessionConfig::default());
+        let fetch = fetch.expect("the request is a good one");
+        let woken = Arc::<Woken>::default();
+        let waker = Waker::from(Arc::clone(&woken));
+        let node = Arc::new(Node::new("n"));
+        let view = mux.open(&node, &Peer::unknown(), waker);
+        let mut view = view.expect("every node is served");
+        view.interest(&fetch.interest());
+        Self { fetch, view, woken }
+    }
+
+    fn load(&self) -> Publication {
+        self.view.load().expect("a part has published something")
+    }
+
+    fn answer(&self) -> Response {
+        let answer = self.fetch.answer(&self.load());
+        answer.expect("the type is spoken for")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let answer = self.answer();
+        let names = answer.resources.iter().map(|r| r.name().to_string());
+        names.collect()
+    }
+
+    fn is_woken(&self, mux: &MuxCache) -> bool {
+        while mux.announce(usize::MAX) == Announced::More {}
+        self.woken.0.swap(false, Ordering::Relaxed)
     }
 }
