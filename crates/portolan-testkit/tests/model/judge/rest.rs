@@ -21,10 +21,10 @@ impl Judge {
             ty.must.retain(|number, _| !needless.contains(number));
             // If no turn has looked at it, they are answered after all.
             ty.may.extend(needless);
-            // Where nothing is said of what is gone, its return is news.
-            let told = ty.told.keys().copied().filter(|_| !tells_removals);
-            let gone = told.filter(|number| !contents.contains_key(&(at, *number)));
-            ty.lapsed.extend(gone);
+            // Where nothing is said of what is gone, or not the client's any more, its return is news.
+            if !tells_removals {
+                ty.lapse_uncovered(at, contents);
+            }
         }
     }
 
