@@ -169,7 +169,10 @@ fn rolled_back_after_a_rejection(client: PlainClient) -> Pair<PlainClient> {
     pair.client.nack(&CLUSTER);
     pair.drive();
     pair.disconnect();
-    shelf.put([fixture::static_cluster("a")]);
+    shelf.put([
+        fixture::static_cluster("a"),
+        fixture::listener("l", "route"),
+    ]);
     pair.client.set_acks(true);
     pair
 }
