@@ -260,6 +260,13 @@ impl Known {
         matches!(entry, OverlayEntry::Patched(Held::Claimed(_)))
     }
 
+    /// The client gave the name up, and with it what it brought under it.
+    pub(crate) fn give_up(&mut self, name: &Name) {
+        if self.claims(name) {
+            self.overlay.unset(name);
+        }
+    }
+
     /// Whether every difference to `set` is in [`diff_to`](Self::diff_to).
     pub(crate) fn is_unpatched(&self) -> bool {
         self.overlay.patch().is_empty()
