@@ -305,7 +305,12 @@ impl Before<'_> {
     }
 
     fn covered(&self, resource: &Resource) -> bool {
-        (self.had_wildcard && self.now.wildcard_covers(resource))
+        // A wildcard that has ended covered what is meant for all; of the rest nobody knows.
+        let by_wildcard = || match resource.constraints() {
+            None => !resource.on_demand(),
+            Some(_) => self.now.wildcard_covers(resource),
+        };
+        (self.had_wildcard && by_wildcard())
             || self.now.names_any(resource, |name| self.named(name))
     }
 
