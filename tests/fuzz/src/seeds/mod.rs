@@ -64,16 +64,17 @@ fn stream(trace: &Trace) -> Vec<u8> {
 
 /// What happened on each stream, to the session and at the source; and what no trace has.
 pub(crate) fn sessions() -> Vec<Vec<u8>> {
-    let traces = traces().iter().map(session);
+    let traces = (0..).zip(traces());
+    let traces = traces.map(|(at, trace)| session(trace, at));
     traces.chain(identifiers()).chain(alternatives()).collect()
 }
 
-fn session(trace: &Trace) -> Vec<u8> {
+fn session(trace: &Trace, source: u8) -> Vec<u8> {
     let delta = match trace.variant {
         Variant::Sotw => 0,
         _ => flag::DELTA,
     };
-    let mut out = vec![delta | flag::SILENT];
+    let mut out = vec![delta | flag::SILENT, source];
     for said in &trace.said {
         said.session_op(trace, &mut out);
         out.push(op::DRIVE);

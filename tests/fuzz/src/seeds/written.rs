@@ -17,7 +17,7 @@ use prost_types::value::Kind;
 use prost_types::{ListValue, Struct, Value};
 
 use crate::resources::op;
-use crate::session::{GLOB, LOCATED, OTHER_SPELLING, URL, flag, how, op as session};
+use crate::session::{GLOB, LOCATED, OTHER_SPELLING, SOURCES, URL, flag, how, op as session};
 
 /// A bare node, and one that says as much of itself as an Envoy does.
 pub(crate) fn nodes() -> Vec<Vec<u8>> {
@@ -122,7 +122,7 @@ pub(crate) fn names() -> Vec<Vec<u8>> {
     names.map(|name| name.as_bytes().to_vec()).to_vec()
 }
 
-/// A delta session that asks by globs, aliases and other spellings, gives some up, and comes back.
+/// A delta session that asks by globs, aliases and other spellings, gives some up, and comes back; from each source.
 pub(crate) fn identifiers() -> Vec<Vec<u8>> {
     let routes = 3;
     let publish =
@@ -136,7 +136,6 @@ pub(crate) fn identifiers() -> Vec<Vec<u8>> {
         out
     };
     let said = [
-        vec![flag::DELTA],
         publish(URL, 6, 1, how::ALIASED).to_vec(),
         ask(&[GLOB, OTHER_SPELLING | 1, 4], &[]),
         vec![session::DRIVE],
@@ -156,7 +155,9 @@ pub(crate) fn identifiers() -> Vec<Vec<u8>> {
         vec![session::DRIVE],
         publish(URL, 6, 3, how::ALIASED).to_vec(),
     ];
-    vec![said.concat()]
+    let said = said.concat();
+    let seeds = (0..SOURCES).map(|source| [&[flag::DELTA, source], &*said].concat());
+    seeds.collect()
 }
 
 /// Each type as one would write it, and what says most of references.
@@ -250,7 +251,6 @@ pub(crate) fn alternatives() -> Vec<Vec<u8>> {
     };
     let wanted = [LOCATED, LOCATED + 1, LOCATED + 4, LOCATED + 5, 3];
     let delta = [
-        vec![flag::DELTA],
         publish(LOCATED, 12, 1, 0),
         ask(&[&wanted, &[]]),
         publish(LOCATED, 4, 2, 0),
@@ -260,12 +260,16 @@ pub(crate) fn alternatives() -> Vec<Vec<u8>> {
         ask(&[&wanted, &[]]),
     ];
     let sotw = [
-        vec![0],
         publish(LOCATED, 12, 1, 0),
         ask(&[&wanted]),
         publish(LOCATED, 4, 2, 0),
         ask(&[&wanted[2..]]),
         publish(LOCATED, 12, 2, how::REMOVED),
     ];
-    vec![delta.concat(), sotw.concat()]
+    let all = [(flag::DELTA, delta.concat()), (0, sotw.concat())];
+    let from = |source| {
+        all.clone()
+            .map(|(flags, said)| [&[flags, source], &*said].concat())
+    };
+    (0..SOURCES).flat_map(from).collect()
 }

@@ -1,16 +1,19 @@
 mod ops;
+mod store;
 
 use std::time::Duration;
 
 use portolan_core::well_known::ENDPOINT;
 use portolan_core::{ResourceType, ResourceTypes};
 use portolan_engine::{Event, Limits, Scope, SessionConfig, Variant};
-use portolan_testkit::{Pair, PlainClient, Setup, Shelf};
+use portolan_testkit::{Pair, PlainClient, Setup};
 
 use self::ops::{apply, publish_again};
+use self::store::Store;
 use crate::input::Input;
 
 pub(crate) use self::ops::{EMPTY, GLOB, LOCATED, OTHER_SPELLING, STAR, TYPES, URL, how, op};
+pub(crate) use self::store::SOURCES;
 
 /// So many that each limit is reached by a few operations, and each kind of thing happens to each name.
 const MAX_OPS: usize = 300;
@@ -19,11 +22,12 @@ const MAX_NAMES: usize = 48;
 const MAX_NACK_TEXT: usize = 24;
 
 /// A session, a client of any manners, and a publisher. The input's first byte says how the session is set up, the
-/// others are what happens. Whatever it is, each response keeps the laws of [`Pair`], the bounds hold, and when all is
-/// read and said, equal content again is answered with nothing.
+/// second which source it reads from, the others are what happens. Whatever it is, each response keeps the laws of
+/// [`Pair`], the bounds hold, and when all is read and said, equal content again is answered with nothing.
 pub fn session(data: &[u8]) {
     let mut input = Input::new(data);
-    let mut world = World::new(input.byte());
+    let flags = input.byte();
+    let mut world = World::new(flags, input.byte());
     for _ in 0..MAX_OPS {
         if input.is_empty() {
             break;
@@ -36,7 +40,7 @@ pub fn session(data: &[u8]) {
         return;
     }
     let said = world.pair.client.received().len();
-    publish_again(&world.shelf);
+    publish_again(&mut world.store);
     world.pair.advance(Duration::from_secs(10));
     let lines = world.pair.transcript().lines();
     let tail = &lines[lines.len().saturating_sub(20)..];
@@ -62,12 +66,12 @@ pub(crate) mod flag {
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) pair: Pair<PlainClient>,
-    pub(super) shelf: Shelf,
+    pub(super) store: Store,
     pub(super) variant: Variant,
 }
 
 impl World {
-    fn new(flags: u8) -> Self {
+    fn new(flags: u8, source: u8) -> Self {
         let has = |flag: u8| flags & flag != 0;
         let limits = Limits::default()
             .with_types(MAX_TYPES)
@@ -88,15 +92,15 @@ impl World {
             true => Variant::Delta,
             false => Variant::Sotw,
         };
-        let shelf = Shelf::new();
+        let store = Store::new(source);
         let client = match has(flag::SILENT) {
             true => PlainClient::new(variant).without_acks(),
             false => PlainClient::new(variant),
         };
         let setup = setup(config, has(flag::SINGLE), has(flag::LATENCY));
         Self {
-            pair: Pair::open(client, &shelf, setup),
-            shelf,
+            pair: Pair::open(client, store.source(), setup),
+            store,
             variant,
         }
     }

@@ -7,9 +7,10 @@ use portolan_core::well_known::{
 };
 use portolan_core::{Constraints, Name, Resource, ResourceBuilder, Snapshot, TypeUrl};
 use portolan_engine::{DeltaRequest, ErrorDetail, Locator, Request, SotwRequest, Variant};
-use portolan_testkit::{PlainClient, Shelf};
+use portolan_testkit::PlainClient;
 
 use super::World;
+use super::store::Store;
 use crate::input::Input;
 
 /// What a byte of an input begins.
@@ -86,7 +87,7 @@ pub(super) fn apply(world: &mut World, input: &mut Input<'_>) {
             let request = request(other, &mut world.pair.client, input);
             world.pair.client.send(request);
         }
-        op::PUBLISH => publish(&world.shelf, input),
+        op::PUBLISH => publish(&mut world.store, input),
         op::ADVANCE => world.pair.advance(time(input)),
         op::DRIVE => world.pair.drive(),
         op::ACK => world.pair.client.ack(&type_url(input)),
@@ -97,22 +98,18 @@ pub(super) fn apply(world: &mut World, input: &mut Input<'_>) {
         op::WINDOW => world.pair.set_window(input.below(4)),
         op::RECONNECT => world.pair.connect(),
         op::RESTART => {
-            let published = world.shelf.snapshot();
-            world.shelf = Shelf::new();
-            if let Some(snapshot) = published {
-                world.shelf.publish(snapshot);
-            }
-            world.pair.connect_to(&world.shelf);
+            world.store = world.store.restarted();
+            world.pair.connect_to(world.store.source());
         }
-        op::CLEAR => world.shelf.clear(),
+        op::CLEAR => world.store.clear(),
         op::RESUME => resume(&mut world.pair.client, input),
         _ => {}
     }
 }
 
 /// Publishes what there is, made anew, so that nothing of it is the same value.
-pub(super) fn publish_again(shelf: &Shelf) {
-    let Some(published) = shelf.snapshot() else {
+pub(super) fn publish_again(store: &mut Store) {
+    let Some(published) = store.snapshot() else {
         return;
     };
     let mut again = Snapshot::builder();
@@ -122,7 +119,7 @@ pub(super) fn publish_again(shelf: &Shelf) {
             again.insert(copy).expect("a copy of what is in a set");
         }
     }
-    shelf.publish(again.build());
+    store.publish(again.build());
 }
 
 fn time(input: &mut Input<'_>) -> Duration {
@@ -272,14 +269,14 @@ fn resume(client: &mut PlainClient, input: &mut Input<'_>) {
 }
 
 /// Changes a run of names of a type, perhaps with a label.
-fn publish(shelf: &Shelf, input: &mut Input<'_>) {
+fn publish(store: &mut Store, input: &mut Input<'_>) {
     let url = type_url(input);
     let (from, count) = (input.byte(), input.byte() % NAMES);
     let (revision, how) = (input.byte(), input.byte());
     if url.as_str().is_empty() {
         return;
     }
-    shelf.edit(|snapshot| {
+    store.edit(|snapshot| {
         for number in 0..count {
             let number = from.wrapping_add(number);
             let located = (LOCATED..URL).contains(&number);
