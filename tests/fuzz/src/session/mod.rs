@@ -66,7 +66,7 @@ pub(crate) mod flag {
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) pair: Pair<PlainClient>,
-    pub(super) store: Store,
+    store: Store,
     pub(super) variant: Variant,
 }
 

@@ -272,6 +272,8 @@ impl Judge {
             }
             ty.must.remove(&number);
         }
+        // A client that asked is answered by it; one that has the host keeps that until it is told that it is gone.
+        ty.lapsed.extend(&reply.bodyless);
         for number in touched.keys() {
             ty.told_by.insert(*number, reply.nonce);
         }

@@ -22,9 +22,7 @@ impl Judge {
             // If no turn has looked at it, they are answered after all.
             ty.may.extend(needless);
             // Where nothing is said of what is gone, or not the client's any more, its return is news.
-            if !tells_removals {
-                ty.lapse_uncovered(at, contents);
-            }
+            ty.lapse_uncovered(at, contents, tells_removals);
         }
     }
 
@@ -52,9 +50,7 @@ impl Judge {
             let changed = self.untold(at, contents);
             let tells_removals = self.tells_removals(at);
             let ty = &mut self.types[at];
-            if !tells_removals {
-                ty.lapse_uncovered(at, contents);
-            }
+            ty.lapse_uncovered(at, contents, tells_removals);
             ty.may.clear();
             ty.may_all = false;
             ty.begins = false;
@@ -149,15 +145,21 @@ impl Judge {
 }
 
 impl Type {
-    /// What is there and not the client's any more, as an error under a wildcard, was not told to be gone.
-    fn lapse_uncovered(&mut self, at: usize, contents: &Contents) {
+    /// What is there and not the client's any more, as an error under a wildcard, was not told to be gone; nor was, where
+    /// that is told of others, an error that said as much.
+    fn lapse_uncovered(&mut self, at: usize, contents: &Contents, tells_removals: bool) {
         let wants = &self.wants;
         let is_covered = |n: usize| {
             let content = contents.get(&(at, n));
             content.is_some_and(|content| wants.covers(at, n, *content))
         };
-        let told = self.told.keys().copied();
-        self.lapsed.extend(told.filter(|n| !is_covered(*n)));
+        let goes_untold = |told: &Told| match told {
+            Told::Has(_) => !tells_removals || told.is_nothing(),
+            _ => !tells_removals,
+        };
+        let untold = self.told.iter().filter(|(_, told)| goes_untold(told));
+        let untold = untold.map(|(number, _)| *number);
+        self.lapsed.extend(untold.filter(|n| !is_covered(*n)));
     }
 
     /// Whether the client has rejected something that it is still to have.
