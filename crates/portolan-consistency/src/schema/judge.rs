@@ -93,12 +93,16 @@ impl Octets {
 fn judge_len(len: usize, min: usize, max: usize, unit: &str, tell: Tell<'_>) {
     let s = |count| if count == 1 { "" } else { "s" };
     if len < min {
-        let says = format_args!("must have at least {min} {unit}{}, and has {len}", s(min));
-        tell(Rule::MinLen, says);
+        tell(
+            Rule::MinLen,
+            format_args!("must have at least {min} {unit}{}, and has {len}", s(min)),
+        );
     }
     if len > max {
-        let says = format_args!("must have at most {max} {unit}{}, and has {len}", s(max));
-        tell(Rule::MaxLen, says);
+        tell(
+            Rule::MaxLen,
+            format_args!("must have at most {max} {unit}{}, and has {len}", s(max)),
+        );
     }
 }
 

@@ -60,8 +60,11 @@ pub(super) fn walk(validator: &Validator, type_url: &str, bytes: &[u8]) -> Vec<V
 impl Walk<'_> {
     fn message(&mut self, plan: &'static Message, bytes: &[u8], way: &Way<'_>) {
         if way.depth > MAX_DEPTH {
-            let says = format_args!("lies more than {MAX_DEPTH} messages deep");
-            return self.tell(way, Rule::Depth, says);
+            return self.tell(
+                way,
+                Rule::Depth,
+                format_args!("lies more than {MAX_DEPTH} messages deep"),
+            );
         }
         let walked = wire::settled(plan, bytes).and_then(|(bytes, seen)| {
             self.fields(plan, &bytes, way)?;
@@ -74,8 +77,11 @@ impl Walk<'_> {
             for oneof in plan.oneofs.iter().filter(|oneof| oneof.required) {
                 if oneof.members & seen == 0 {
                     let way = way.at(plan, oneof.name, Step::Field(oneof.name));
-                    let says = format_args!("one of its fields must be there");
-                    self.tell(&way, Rule::OneofRequired, says);
+                    self.tell(
+                        &way,
+                        Rule::OneofRequired,
+                        format_args!("one of its fields must be there"),
+                    );
                 }
             }
             Ok(())
@@ -185,20 +191,28 @@ impl Walk<'_> {
         };
         let way = way.at(plan, field.name, Step::Field(field.name));
         if count < *min {
-            let says = format_args!("must have at least {min}, and has {count}");
-            self.tell(&way, Rule::MinItems, says);
+            self.tell(
+                &way,
+                Rule::MinItems,
+                format_args!("must have at least {min}, and has {count}"),
+            );
         }
         if count > *max {
-            let says = format_args!("must have at most {max}, and has {count}");
-            self.tell(&way, Rule::MaxItems, says);
+            self.tell(
+                &way,
+                Rule::MaxItems,
+                format_args!("must have at most {max}, and has {count}"),
+            );
         }
         if *unique
             && count > 1
             && let Some(twice) = first_twice(field, bytes)?
         {
-            let says =
-                format_args!("must not have two that are equal, as [{twice}] and an earlier");
-            self.tell(&way, Rule::Unique, says);
+            self.tell(
+                &way,
+                Rule::Unique,
+                format_args!("must not have two that are equal, as [{twice}] and an earlier"),
+            );
         }
         Ok(())
     }
@@ -286,8 +300,11 @@ impl Walk<'_> {
     #[cold]
     fn tell_unknown(&mut self, url: &str, way: &Way<'_>) {
         let url: String = url.chars().take(200).collect();
-        let says = format_args!("the schema has no type {url:?}");
-        self.tell(way, Rule::KnownType, says);
+        self.tell(
+            way,
+            Rule::KnownType,
+            format_args!("the schema has no type {url:?}"),
+        );
     }
 
     #[cold]
