@@ -25,7 +25,8 @@ mod field {
 }
 
 /// The entry of a resource with its time to live: in delta with its `ttl`, in state of the world within a wrapper that
-/// has `version`, which is that of the response, and the name without constraints. Without a time to live it is the entry that all streams share.
+/// has `version`, which is that of the response, and the name without constraints. Without a time to live it is the entry
+/// that all streams share.
 #[must_use]
 pub fn timed_entry(resource: &Resource, form: EntryForm, version: &Version) -> Bytes {
     let Some(ttl) = resource.ttl() else {

@@ -46,8 +46,11 @@ struct Parts {
 
 /// The canonical text of a name. What is no URL, or a malformed one, stays as it is (C-330).
 pub(crate) fn canonical(name: &str) -> Cow<'_, str> {
+    if !is_url(name) {
+        return Cow::Borrowed(name);
+    }
     // What a name has behind its stem is no part of the URL.
-    if let Some((stem, _)) = name.split_once('\0').filter(|_| is_url(name)) {
+    if let Some((stem, _)) = name.split_once('\0') {
         return match canonical(stem) {
             Cow::Borrowed(_) => Cow::Borrowed(name),
             Cow::Owned(text) => Cow::Owned(text + &name[stem.len()..]),

@@ -3,6 +3,8 @@
 //! At rest a client has, in the version that is published, each resource that one of its subscriptions is meant to have,
 //! and nothing else that its subscriptions could stand for.
 
+mod seeded;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -13,7 +15,6 @@ use portolan_engine::{DeltaRequest, Locator, Request, SotwRequest};
 use portolan_testkit::{Pair, PlainClient, Shelf};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// What may be asked for: the second stands for everything.
 const STEMS: [&str; 3] = ["a", "*", "b"];
@@ -249,22 +250,8 @@ fn play(ops: Vec<Vec<Op>>, is_delta: bool) {
     }
 }
 
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = 150;
-    }
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = RngSeed::Fixed(1);
-    }
-    config
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(seeded::config(150))]
 
     #[test]
     fn c312_c322_a_delta_client_has_what_is_meant_for_it(ops in vec(vec(op(), 0..4), 1..12)) {

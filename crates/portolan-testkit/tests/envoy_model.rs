@@ -3,6 +3,8 @@
 //! Whatever happened: when all is read, Envoy serves what there is, and never waited for something that existed until
 //! its patience ended.
 
+mod seeded;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -13,7 +15,6 @@ use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, Setup, Shelf};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::RngSeed;
 
 const CLUSTERS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const TABLES: [&str; 3] = ["r0", "r1", "r2"];
@@ -247,11 +248,7 @@ fn run(kind: EnvoyMux, latency: u64, ops: &[Op]) -> Result<(), String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(1),
-        ..ProptestConfig::with_cases(256)
-    })]
+    #![proptest_config(seeded::config(256))]
 
     #[test]
     fn envoy_serves_what_there_is_and_never_waits_in_vain(

@@ -193,8 +193,8 @@ pub(super) fn key<'a>(entry: &Message, bytes: &'a [u8]) -> Option<Value<'a>> {
 /// no two entries of a map have one key, and the elements of a field lie together; and which fields of the plan are
 /// there.
 ///
-/// Encoders write messages that way, which are given back as they are, if the keys of their maps are in order. Of others the same is made that a reader makes of
-/// them: later values win, messages are merged.
+/// Encoders write messages that way, which are given back as they are, if the keys of their maps are in order. Of others
+/// the same is made that a reader makes of them: later values win, messages are merged.
 pub(super) fn settled<'a>(
     plan: &Message,
     bytes: &'a [u8],
@@ -255,15 +255,18 @@ fn merged(plan: &Message, bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
         if !field.is_repeated() && !field.holds.is_message() {
             found[at].clear();
         }
-        if let (Some(entry), Value::Bytes(bytes)) = (field.entry(), value)
-            && let Some(earlier) = entries.insert((at, key(entry, bytes)), found[at].len())
-        {
+        let end = found[at].len();
+        let place = match (field.entry(), value) {
             // It takes the place of the one with its key.
-            entries.insert((at, key(entry, bytes)), earlier);
-            found[at][earlier] = value;
-            continue;
+            (Some(entry), Value::Bytes(bytes)) => {
+                *entries.entry((at, key(entry, bytes))).or_insert(end)
+            }
+            _ => end,
+        };
+        match found[at].get_mut(place) {
+            Some(earlier) => *earlier = value,
+            None => found[at].push(value),
         }
-        found[at].push(value);
     }
     let mut out = Vec::with_capacity(bytes.len());
     for (field, values) in plan.fields.iter().zip(&found) {

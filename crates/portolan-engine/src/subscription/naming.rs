@@ -78,11 +78,11 @@ impl Subscription {
         };
         change.wildcard_asked = change.wildcard_changed && self.is_wildcard();
         (change.added, change.removed) = self.names.replace(&texts);
-        for name in &change.removed {
-            self.locators.remove(name);
-        }
-        for name in &change.added {
-            self.locators.insert(name);
+        if self.has_locators() || !locators.is_empty() {
+            change.removed.iter().for_each(|n| self.locators.remove(n));
+            for name in &change.added {
+                self.locators.insert(name);
+            }
         }
         self.fingerprint = Some(fingerprint);
         Ok(change)
@@ -99,9 +99,12 @@ impl Subscription {
             && unsubscribe.is_empty()
             && locators_subscribe.is_empty()
             && locators_unsubscribe.is_empty();
-        if may_begin_legacy && names_nothing {
-            let mut change = self.turn_wildcard(Wildcard::Legacy, &[]);
-            change.wildcard_asked = true;
+        if names_nothing {
+            let mut change = match may_begin_legacy {
+                true => self.turn_wildcard(Wildcard::Legacy, &[]),
+                false => SubscriptionChange::default(),
+            };
+            change.wildcard_asked = may_begin_legacy;
             return Ok(change);
         }
         let mut written = Vec::new();

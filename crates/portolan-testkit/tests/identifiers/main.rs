@@ -3,6 +3,8 @@
 //! A client has what one of the identifiers that it holds stands for, in the version that is published, and nothing else:
 //! whatever was given up, lost and asked for again on the way.
 
+#[path = "../seeded/mod.rs"]
+mod seeded;
 mod universe;
 mod world;
 
@@ -11,7 +13,6 @@ use portolan_core::well_known::{CLUSTER, ROUTE, VIRTUAL_HOST};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::RngSeed;
 
 use self::universe::{Asked, COUNT, Content, asked};
 use self::world::{Source, World};
@@ -70,22 +71,8 @@ fn shape() -> impl Strategy<Value = (TypeUrl, Source, bool)> {
     )
 }
 
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = 150;
-    }
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = RngSeed::Fixed(1);
-    }
-    config
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(seeded::config(150))]
 
     #[test]
     fn a_client_ends_with_what_its_identifiers_stand_for(

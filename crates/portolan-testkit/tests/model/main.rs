@@ -9,6 +9,8 @@ mod judge;
 mod line;
 mod message;
 mod ops;
+#[path = "../seeded/mod.rs"]
+mod seeded;
 mod store;
 mod wants;
 mod world;
@@ -19,7 +21,7 @@ use portolan_engine::Variant;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::{RngSeed, TestRunner};
+use proptest::test_runner::TestRunner;
 
 use self::ops::{Op, op};
 use self::world::{Shape, World};
@@ -39,18 +41,7 @@ fn run(shape: Shape, ops: &[Op]) -> Result<(), TestCaseError> {
     outcome.map_err(|why| TestCaseError::fail(format!("{why}\n{shape:?}\n{}", world.transcript())))
 }
 
-/// Runs as many cases as `PROPTEST_CASES` says, or a few; from the seed in `PROPTEST_RNG_SEED`, or always the same.
 fn check(variant: Variant, size: usize, cases: u32, steps: usize) {
-    let mut config = ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = cases;
-    }
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = RngSeed::Fixed(1);
-    }
     let shape = (
         any::<bool>(),
         any::<bool>(),
@@ -66,7 +57,7 @@ fn check(variant: Variant, size: usize, cases: u32, steps: usize) {
         cut,
     });
     let taken = AtomicUsize::new(0);
-    let mut runner = TestRunner::new(config);
+    let mut runner = TestRunner::new(seeded::config(cases));
     let outcome = runner.run(&(shape, vec(op(size), 1..steps)), |(shape, ops)| {
         taken.fetch_add(ops.len(), Ordering::Relaxed);
         run(shape, &ops)

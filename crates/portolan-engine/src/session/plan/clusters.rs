@@ -61,7 +61,8 @@ impl Step<'_> {
         let Some(at) = session.types.iter().position(|state| *state.url() == url) else {
             return;
         };
-        let (Some(from), Some(to)) = (former(&session.types[at]), self.target.set(&url)) else {
+        let (Some(from), Some(to)) = (former(&session.types[at]).cloned(), self.target.set(&url))
+        else {
             return;
         };
         let (to, references) = (to.clone(), self.references());

@@ -128,13 +128,13 @@ fn gate(session: &Session, target: &Snapshot) -> Option<(usize, ResourceSet, Res
         .types
         .get(at)
         .filter(|state| state.subscription.is_wildcard())?;
-    Some((at, former(state)?, target.set(state.url())?.clone()))
+    Some((at, former(state)?.clone(), target.set(state.url())?.clone()))
 }
 
 /// Whether anything has constraints, or had: a name does not say then which resource something leads to, and what goes must
 /// go in the response in which its replacement comes (C-322).
 fn has_alternatives(session: &Session, target: &Snapshot) -> bool {
-    let had = |state: &TypeState| former(state).is_some_and(|set| set.has_alternatives());
+    let had = |state: &TypeState| former(state).is_some_and(ResourceSet::has_alternatives);
     target.sets().any(|(_, set)| set.has_alternatives()) || session.types.iter().any(had)
 }
 
@@ -200,9 +200,9 @@ fn follow(session: &mut Session, target: &Snapshot) {
 }
 
 /// What the client was shown of a type before.
-fn former(state: &TypeState) -> Option<ResourceSet> {
+fn former(state: &TypeState) -> Option<&ResourceSet> {
     let shown = state.plan.shown.as_ref();
-    shown.or_else(|| state.known.base()).cloned()
+    shown.or_else(|| state.known.base())
 }
 
 /// What was shown, with what is gone again before it was sent as the client has it: that is what goes on at the client.
@@ -296,7 +296,7 @@ impl<'a> Step<'a> {
             return;
         };
         // Of a client that has just come nothing is known, and nothing is new to it.
-        let from = former(state).unwrap_or_else(|| to.clone());
+        let from = former(state).unwrap_or(&to).clone();
         let from = as_sent(state, from, &to);
         let is_wanted = |name: &Name| state.subscription.covers_name(name);
         self.pinned |= is_pinned(state);
