@@ -16,7 +16,7 @@ pub struct Plan {
     pub variant: Variant,
     /// The type of a service for one type; `None` is the aggregated service.
     pub single: Option<TypeUrl>,
-    /// How the server is configured.
+    /// How the server is configured: transitions and what reads references are among it.
     pub config: SessionConfig,
     /// What names stand for that come without parameters.
     pub parameters: DynamicParameters,

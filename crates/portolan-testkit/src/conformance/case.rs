@@ -1,7 +1,7 @@
 use std::fmt;
 
 use portolan_core::{DynamicParameters, TypeUrl};
-use portolan_engine::{TtlPolicy, Variant};
+use portolan_engine::{Transitions, TtlPolicy, Variant};
 
 use super::step::{Edit, Step};
 use super::text::Line;
@@ -26,6 +26,7 @@ pub(super) struct Options {
     pub(super) features: Vec<String>,
     pub(super) user_agent: Option<String>,
     pub(super) ttl: Option<TtlPolicy>,
+    pub(super) transitions: Option<Transitions>,
     pub(super) parameters: DynamicParameters,
     pub(super) only: Option<Only>,
 }
@@ -176,6 +177,7 @@ impl Options {
             "with legacy_wildcard=off" => self.legacy_wildcard = Some(false),
             "with ttl=never" => self.ttl = Some(TtlPolicy::Never),
             "with ttl=always" => self.ttl = Some(TtlPolicy::Always),
+            "with transitions=ordered" => self.transitions = Some(Transitions::Ordered),
             other => match other.strip_prefix("with ").and_then(|w| w.split_once('=')) {
                 Some(("max_response", bytes)) => {
                     self.max_response = Some(bytes.parse().map_err(|_| "no number")?);

@@ -13,6 +13,13 @@
 //! assert!(report.failures().is_empty(), "{report}");
 //! ```
 //!
+//! # What a server is expected to be set up as
+//! As [`Plan::config`] says, which is [`Setup::default_config`](crate::Setup::default_config) but for what a case is
+//! about: [`Transitions::Safe`](portolan_engine::Transitions::Safe) with its default times, and
+//! [`FixtureReferences`](crate::fixture::FixtureReferences) to read what resources refer to. So a route to a new cluster
+//! waits, and a cluster that is gone stays, in every case in which something leads to one. [`check`] sees to that by
+//! itself; a [`Bed`] hands the configuration to the server that it makes.
+//!
 //! # How a case is written
 //! ```text
 //! case C-078 C-119: names that come with an acknowledgement count
@@ -26,10 +33,11 @@
 //! `for LDS CDS`, on the first line, makes a case of each of these types, which the lines below call `T`.
 //!
 //! Above the scripts: `only ads` or `only single` where a case is not about both kinds of service (one that asks for
-//! several types runs on the aggregated one anyway), `with legacy_wildcard=off`,
-//! `with max_response=<bytes>`, `with ttl=always` or `never`, `with parameters=env=prod` for names that come without; of
-//! the client, `with features=a,b` and `with user_agent=envoy`. A script has these lines, and others of these kinds fail it: whatever comes must be
-//! expected, in this order, and nothing may be left at its end.
+//! several types runs on the aggregated one anyway), `with legacy_wildcard=off`, `with max_response=<bytes>`,
+//! `with ttl=always` or `never`, `with transitions=ordered` where it is not about safe ones,
+//! `with parameters=env=prod` for names that come without; of the client, `with features=a,b` and
+//! `with user_agent=envoy`. A script has these lines, and others of these kinds fail it: whatever comes must be expected,
+//! in this order, and nothing may be left at its end.
 //!
 //! | line | meaning |
 //! |---|---|
@@ -54,6 +62,15 @@
 //! | `reconnect`, `restart` | a new stream; a new server and a new stream |
 //! | `! invalid_argument` | the server ended the stream with this code |
 //! | `* nacked EDS n1 "text"`, `* nacked EDS n1 err=13:"text"` | the embedder was told; also `acked`, `stale`; `* no nacked` when it was told no more |
+//!
+//! What refers to what is in the words of bodies. `put CDS a` is a cluster whose endpoints are `EDS a`, and any other
+//! resource refers to nothing, unless its words say more:
+//!
+//! | words | refers to |
+//! |---|---|
+//! | `CDS a{}`, `a{eds=s}`, `a{sds=x}`, `a{to=m1 to=m2}`, `a{eds=a health-check}` | no endpoints; those of `s`; a secret; the members of an aggregate; endpoints, but it checks their health before it is ready |
+//! | `LDS l{rds=r}`, `l{to=a}`, `l{ecds=e sds=x}` | a route table; a cluster by itself; an extension and a secret |
+//! | `SRDS s{rds=r}`, `RDS r{to=a to=b}`, `r{vhds=r/}`, `VHDS r/h{on-demand to=a}` | a route table; clusters; virtual hosts; a cluster |
 //!
 //! A type is named as everybody names it, or by its URL; `?` is no type. A name that is asked for with dynamic parameters
 //! is written `a<env=prod,version=v1>`, and `a<>` is a locator without any; a resource that has constraints
@@ -86,7 +103,7 @@ use crate::{Setup, Shelf};
 pub const NODE: &str = "testkit";
 
 /// The groups of rules, and their cases.
-const GROUPS: [(&str, &str); 25] = [
+const GROUPS: [(&str, &str); 29] = [
     ("STREAM", include_str!("cases/stream.txt")),
     ("TYPES", include_str!("cases/types.txt")),
     ("SUB", include_str!("cases/sub.txt")),
@@ -100,8 +117,12 @@ const GROUPS: [(&str, &str); 25] = [
     ("DDEL", include_str!("cases/ddel.txt")),
     ("VHDS", include_str!("cases/vhds.txt")),
     ("VHDS", include_str!("cases/vhds_aliases.txt")),
+    ("ORDER", include_str!("cases/order.txt")),
+    ("ORDER", include_str!("cases/order_waits.txt")),
+    ("ORDER", include_str!("cases/order_removals.txt")),
     ("WARM", include_str!("cases/warm.txt")),
     ("WARM", include_str!("cases/warm_parents.txt")),
+    ("WARM", include_str!("cases/warm_moves.txt")),
     ("NOEXIST", include_str!("cases/noexist.txt")),
     ("TP1", include_str!("cases/tp1.txt")),
     ("TP1", include_str!("cases/tp1_globs.txt")),
@@ -238,6 +259,9 @@ impl Run {
         }
         if let Some(policy) = options.ttl {
             config = config.with_ttl(policy);
+        }
+        if let Some(transitions) = &options.transitions {
+            config = config.with_transitions(transitions.clone());
         }
         let mut node = Node::new(NODE);
         if let Some(name) = &options.user_agent {

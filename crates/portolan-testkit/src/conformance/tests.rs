@@ -146,6 +146,19 @@ fn what_is_on_demand_is_kept_out_of_wildcards_and_bodies_are_compared() {
     assert!(changed.contains("is not whole"), "{changed}");
 }
 
+#[test]
+fn transitions_are_safe_unless_a_case_says_otherwise() {
+    let play = |options: &str| {
+        let first =
+            "put CDS a{}\nput RDS r{to=a}\n> CDS []\n< CDS v1 n1 [a]\n> RDS [r]\n< RDS v1 n2 [r]\n";
+        let acked = "> ACK CDS n1\n> ACK RDS n2\n";
+        let moved = "put CDS b{}\nput RDS r@2{to=b}\n< CDS v2 n3 [a b]\n< RDS v2 n4 [r@2]";
+        played(&format!("only ads\n{options}sotw\n{first}{acked}{moved}"))
+    };
+    assert_eq!(play("with transitions=ordered\n"), Ok(()));
+    assert!(play("").unwrap_err().contains("nothing came"));
+}
+
 /// Nothing ever comes of it, and its clients always read.
 struct Nobody;
 
