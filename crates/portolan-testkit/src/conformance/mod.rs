@@ -55,7 +55,7 @@
 //! | `< EDS n1 [a@2] -[b] ?[c]` | delta: resources, which have the versions that were published, removed names, names without a body; a version as well |
 //! | `< EDS v1 n2 [a@2~2s] ~[b~4s]` | resources with their times to live, and heartbeats, of which each has the version that it must have |
 //! | `< EDS v1 n1 [a] ![b:not_found]` | errors, in either variant; with a text `![b:not_found:text]` |
-//! | `quiet` | nothing comes |
+//! | `quiet` | nothing comes, and what was sent is heard before what is published next; in a row they are under way together |
 //! | `wait 5s` | nothing has come, and time passes; behind a network each line takes some milliseconds more |
 //! | `hold`, `release` | the client ceases to read, reads again |
 //! | `stream 2` | goes on with another stream of the same node |
@@ -205,7 +205,8 @@ pub fn runs(cases: impl IntoIterator<Item = Case>) -> Vec<Run> {
     runs
 }
 
-/// Plays all cases against sessions that read from what `make` makes anew for each.
+/// Plays all cases against sessions that read from what `make` makes anew for each, and that are set up as each case needs
+/// it: with safe transitions, unless it says otherwise, and with references read from [fixtures](crate::fixture).
 pub fn check<S: Subject>(make: &dyn Fn() -> S) -> Report {
     let mut report = Report::default();
     for run in runs(cases()) {
