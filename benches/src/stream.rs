@@ -1,9 +1,9 @@
 use std::hint::black_box;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use portolan_core::View;
-use portolan_engine::{Request, Response, Scope, Session, SessionConfig, Variant};
+use portolan_engine::{Request, Response, Scope, Session, SessionConfig, Transitions, Variant};
 
 use crate::Collection;
 use crate::collection::SameName;
@@ -19,8 +19,21 @@ impl Stream {
     /// A stream on which nothing was asked yet.
     #[must_use]
     pub fn open(collection: &Collection, variant: Variant) -> Self {
+        static CONFIG: LazyLock<Arc<SessionConfig>> = LazyLock::new(|| Arc::new(config()));
+        Self::with(collection, variant, &CONFIG)
+    }
+
+    /// The same, which goes from one publication to the next in order and waits for nothing.
+    #[must_use]
+    pub fn open_ordered(collection: &Collection, variant: Variant) -> Self {
+        static CONFIG: LazyLock<Arc<SessionConfig>> =
+            LazyLock::new(|| Arc::new(config().with_transitions(Transitions::Ordered)));
+        Self::with(collection, variant, &CONFIG)
+    }
+
+    fn with(collection: &Collection, variant: Variant, config: &Arc<SessionConfig>) -> Self {
         Self {
-            session: Session::new(variant, Scope::Aggregated, config()),
+            session: Session::new(variant, Scope::Aggregated, Arc::clone(config)),
             view: collection.open(),
         }
     }
@@ -87,12 +100,8 @@ impl Stream {
     }
 }
 
-fn config() -> Arc<SessionConfig> {
-    static CONFIG: OnceLock<Arc<SessionConfig>> = OnceLock::new();
-    let make = || {
-        let config = SessionConfig::default().with_references(Arc::new(SameName));
-        // First answers are not what is counted: in one piece they are acknowledged sooner.
-        Arc::new(config.with_max_response(usize::MAX))
-    };
-    Arc::clone(CONFIG.get_or_init(make))
+fn config() -> SessionConfig {
+    let config = SessionConfig::default().with_references(Arc::new(SameName));
+    // First answers are not what is counted: in one piece they are acknowledged sooner.
+    config.with_max_response(usize::MAX)
 }

@@ -20,6 +20,9 @@ const COUNTED: &str = "growth::counted";
 /// How much more a flat cost may be at the largest size than at the smallest: a search takes more steps there.
 const MAX_RATIO: f64 = 1.5;
 
+/// How much more a step may be than the one that it is held beside.
+const MAX_BESIDE: f64 = 1.05;
+
 pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     let Some(valgrind) = valgrind()? else {
         return Ok(Outcome::Skipped(
@@ -130,6 +133,8 @@ impl Growth {
 struct Step {
     growth: Growth,
     what: String,
+    /// The step beside which it is held.
+    beside: Option<String>,
     instructions: u64,
 }
 
@@ -151,9 +156,11 @@ fn steps_of(printed: &str, profile: &str) -> Result<Vec<Step>> {
     );
     let step = |(line, instructions): (&str, u64)| {
         let (growth, what) = line.split_once('\t')?;
+        let (what, beside) = what.split_once('\t')?;
         Some(Step {
             growth: Growth::parse(growth)?,
             what: what.to_owned(),
+            beside: Some(beside.to_owned()).filter(|beside| !beside.is_empty()),
             instructions,
         })
     };
@@ -167,10 +174,13 @@ struct Cost {
     growth: Growth,
     what: String,
     instructions: Vec<u64>,
+    /// What the step costs that it is held beside.
+    beside: Option<Vec<u64>>,
 }
 
 fn side_by_side(runs: Vec<Vec<Step>>) -> Result<Vec<Cost>> {
     let mut costs: Vec<Cost> = Vec::new();
+    let mut beside = Vec::new();
     for (run, steps) in runs.into_iter().enumerate() {
         for (at, step) in steps.into_iter().enumerate() {
             if run == 0 {
@@ -178,12 +188,21 @@ fn side_by_side(runs: Vec<Vec<Step>>) -> Result<Vec<Cost>> {
                     growth: step.growth,
                     what: step.what,
                     instructions: vec![step.instructions],
+                    beside: None,
                 });
+                beside.push(step.beside);
                 continue;
             }
             let cost = costs.get_mut(at).filter(|cost| cost.what == step.what);
             let cost = cost.context("the steps depend on the size")?;
             cost.instructions.push(step.instructions);
+        }
+    }
+    for (at, what) in beside.into_iter().enumerate() {
+        if let Some(what) = what {
+            let other = costs.iter().find(|cost| cost.what == what);
+            let other = other.with_context(|| format!("nothing is called {what}"))?;
+            costs[at].beside = Some(other.instructions.clone());
         }
     }
     Ok(costs)
@@ -211,8 +230,27 @@ impl Cost {
         (large - small) / (SIZES[SIZES.len() - 1] - SIZES[0]) as f64
     }
 
+    /// The most that it is, at any size, of the step beside it.
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+    fn ratio_beside(&self) -> Option<f64> {
+        let pairs = self.instructions.iter().zip(self.beside.as_ref()?);
+        let ratios = pairs.map(|(own, other)| *own as f64 / *other as f64);
+        ratios.reduce(f64::max)
+    }
+
     /// What is wrong with it.
     fn finding(&self) -> Option<String> {
+        self.finding_of_growth().or_else(|| {
+            let ratio = self.ratio_beside()?;
+            // Written so that what is no number is wrong.
+            let is_right = ratio <= MAX_BESIDE;
+            let what = &self.what;
+            let finding = format!("{what}: {ratio:.3} times the step beside, limit {MAX_BESIDE}");
+            (!is_right).then_some(finding)
+        })
+    }
+
+    fn finding_of_growth(&self) -> Option<String> {
         let (what, ratio, slope) = (&self.what, self.ratio(), self.slope());
         match self.growth.max_slope() {
             // Written so that what is no number is wrong.
@@ -231,7 +269,10 @@ fn table(costs: &[Cost]) -> String {
     for size in SIZES {
         text += &format!("{size:>12}");
     }
-    text += &format!("{:>8}{:>14}  allowed\n", "ratio", "per resource");
+    text += &format!(
+        "{:>8}{:>14}{:>8}  allowed\n",
+        "ratio", "per resource", "beside"
+    );
     for cost in costs {
         text += &format!("{:<60}", cost.what);
         for count in &cost.instructions {
@@ -241,7 +282,10 @@ fn table(costs: &[Cost]) -> String {
             None => format!("ratio {MAX_RATIO}"),
             Some(max) => format!("{max} per resource"),
         };
-        text += &format!("{:>8.2}{:>14.3}  {allowed}\n", cost.ratio(), cost.slope());
+        let beside = cost.ratio_beside().map(|ratio| format!("{ratio:.3}"));
+        let beside = beside.unwrap_or_default();
+        let (ratio, slope) = (cost.ratio(), cost.slope());
+        text += &format!("{ratio:>8.2}{slope:>14.3}{beside:>8}  {allowed}\n");
     }
     text
 }
@@ -255,13 +299,14 @@ mod tests {
             growth,
             what: "push".to_owned(),
             instructions: instructions.to_vec(),
+            beside: None,
         }
     }
 
     #[test]
     fn each_step_has_its_count() {
         let profile = "part: 1\ntotals: 7\npart: 2\ntotals: 8\npart: 3\ntotals: 0\n";
-        let steps = steps_of("Flat\ta push\nNames\ta request\n", profile).unwrap();
+        let steps = steps_of("Flat\ta push\t\nNames\ta request\ta push\n", profile).unwrap();
         let seen: Vec<_> = steps
             .iter()
             .map(|step| (step.growth, &*step.what, step.instructions))
@@ -270,16 +315,18 @@ mod tests {
             seen,
             [(Growth::Flat, "a push", 7), (Growth::Names, "a request", 8)]
         );
+        let beside: Vec<_> = steps.iter().map(|step| step.beside.as_deref()).collect();
+        assert_eq!(beside, [None, Some("a push")]);
     }
 
     #[test]
     fn counts_that_belong_to_nothing_are_no_counts() {
         let profile = "totals: 7\ntotals: 0\n";
-        assert!(steps_of("Flat\ta\nFlat\tb\n", profile).is_err());
-        assert!(steps_of("Flat\ta\n", "totals: 7\ntotals: 1\n").is_err());
-        assert!(steps_of("Bounded\ta\n", profile).is_err());
-        assert!(steps_of("Flat\ta\n", "").is_err());
-        assert!(steps_of("Flat\ta\n", profile).is_ok());
+        assert!(steps_of("Flat\ta\t\nFlat\tb\t\n", profile).is_err());
+        assert!(steps_of("Flat\ta\t\n", "totals: 7\ntotals: 1\n").is_err());
+        assert!(steps_of("Bounded\ta\t\n", profile).is_err());
+        assert!(steps_of("Flat\ta\t\n", "").is_err());
+        assert!(steps_of("Flat\ta\t\n", profile).is_ok());
     }
 
     #[test]
@@ -304,11 +351,36 @@ mod tests {
     }
 
     #[test]
+    fn a_step_is_held_beside_another_at_each_size() {
+        let run = |other: u64, own: u64| {
+            let step = |what: &str, beside: Option<&str>, instructions| Step {
+                growth: Growth::Flat,
+                what: what.to_owned(),
+                beside: beside.map(str::to_owned),
+                instructions,
+            };
+            vec![step("a", None, other), step("b", Some("a"), own)]
+        };
+        let costs = |runs| side_by_side(runs).unwrap().pop().unwrap();
+        assert_eq!(costs(vec![run(100, 105), run(100, 90)]).finding(), None);
+        assert_eq!(
+            costs(vec![run(100, 90), run(100, 106)])
+                .finding()
+                .as_deref(),
+            Some("b: 1.060 times the step beside, limit 1.05")
+        );
+        let mut alone = run(1, 1);
+        drop(alone.remove(0));
+        assert!(side_by_side(vec![alone]).is_err());
+    }
+
+    #[test]
     fn runs_must_agree_on_their_steps() {
         let run = |what: &str| {
             vec![Step {
                 growth: Growth::Flat,
                 what: what.to_owned(),
+                beside: None,
                 instructions: 1,
             }]
         };

@@ -1,7 +1,7 @@
 //! Does what `cargo xtask growth` counts, among as many resources as the argument says.
 //!
 //! Each step runs inside [`counted`], whose name is all that callgrind is told. The lines on standard output say what
-//! each step is, in order, and how its cost may grow.
+//! each step is, in order, how its cost may grow, and beside which other step it is held.
 
 mod shapes;
 
@@ -40,7 +40,17 @@ enum Growth {
 
 /// Runs one step, to be counted.
 fn count<T>(what: &str, growth: Growth, step: impl FnOnce() -> T) -> T {
-    println!("{growth:?}\t{what}");
+    count_beside(what, None, growth, step)
+}
+
+/// The same of a step that is to cost hardly more than one that was counted before.
+fn count_beside<T>(
+    what: &str,
+    beside: Option<&str>,
+    growth: Growth,
+    step: impl FnOnce() -> T,
+) -> T {
+    println!("{growth:?}\t{what}\t{}", beside.unwrap_or_default());
     let (mut step, mut result) = (Some(step), None);
     counted(&mut || result = step.take().map(|step| step()));
     result.expect("the step was run")

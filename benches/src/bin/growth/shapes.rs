@@ -5,7 +5,7 @@ use portolan_core::TypeUrl;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LOCALITY_ENDPOINT};
 use portolan_engine::Variant;
 
-use crate::{Growth, count};
+use crate::{Growth, count, count_beside};
 
 /// A kind of stream.
 pub(crate) struct Shape {
@@ -149,7 +149,25 @@ pub(crate) fn union(mux: &mut Mux) {
 
 impl Shape {
     pub(crate) fn run(&self, collection: &mut Collection) {
-        let mut streams = [0; 3].map(|_| self.open(collection));
+        // Where all clusters are asked for, a stream has to see whether a publication takes steps.
+        let steps = self.url == CLUSTER && self.wants == Wants::Wildcard;
+        if steps {
+            let name = &format!("{}, in order", self.name);
+            let open = Stream::open_ordered;
+            self.run_as(&Row { name, beside: None }, open, collection);
+        }
+        let beside = steps.then_some("in order");
+        let name = self.name;
+        self.run_as(&Row { name, beside }, Stream::open, collection);
+    }
+
+    fn run_as(
+        &self,
+        row: &Row<'_>,
+        open: fn(&Collection, Variant) -> Stream,
+        collection: &mut Collection,
+    ) {
+        let mut streams = [0; 3].map(|_| self.open(collection, open));
         // The first change finds streams that were just opened; what the second finds is so ever after.
         let middle = collection.size() / 2;
         collection.change(&self.url, [middle]);
@@ -159,35 +177,51 @@ impl Shape {
         }
         collection.change(&self.url, [middle]);
         let [(first, _), (further, client), (last, _)] = &mut streams;
-        self.count("push to the first stream", self.push, || first.push());
-        let response = self.count("push to a further stream", self.push, || further.push());
+        row.count("push to the first stream", self.push, || first.push());
+        let response = row.count("push to a further stream", self.push, || further.push());
         // It lets go of the former set, and so frees it.
         let growth = Growth::Chunks;
-        self.count("push to the last stream", growth, || last.push());
+        row.count("push to the last stream", growth, || last.push());
         let request = client.acknowledge(&response);
-        self.count("acknowledgement", self.acknowledgement, || {
+        row.count("acknowledgement", self.acknowledgement, || {
             further.tell(request);
         });
 
         let name = collection.name(&self.url, middle);
         if self.wants == Wants::Named {
             let request = client.without(&self.url, &name);
-            self.count("one name less", self.request, || further.tell(request));
+            row.count("one name less", self.request, || further.tell(request));
         }
         let request = client.also(&self.url, vec![name]);
-        self.count("one name more", self.request, || further.ask(request));
+        row.count("one name more", self.request, || further.ask(request));
     }
 
-    fn open(&self, collection: &Collection) -> (Stream, Client) {
-        let mut stream = Stream::open(collection, self.variant);
+    fn open(
+        &self,
+        collection: &Collection,
+        open: fn(&Collection, Variant) -> Stream,
+    ) -> (Stream, Client) {
+        let mut stream = open(collection, self.variant);
         let mut client = Client::new(self.variant);
         let names = self.wants.names(collection);
         let answered = client.subscribe(&mut stream, &self.url, names);
         assert_eq!(answered, collection.size(), "all of it is sent");
         (stream, client)
     }
+}
 
+/// What the steps of a shape are called, and the steps of the same shape that they are to cost hardly more than.
+struct Row<'a> {
+    name: &'a str,
+    beside: Option<&'a str>,
+}
+
+impl Row<'_> {
     fn count<T>(&self, what: &str, growth: Growth, step: impl FnOnce() -> T) -> T {
-        count(&format!("{}: {what}", self.name), growth, step)
+        let Self { name, beside } = self;
+        // What the last stream frees is chance.
+        let beside = beside.filter(|_| !what.ends_with("last stream"));
+        let beside = beside.map(|beside| format!("{name}, {beside}: {what}"));
+        count_beside(&format!("{name}: {what}"), beside.as_deref(), growth, step)
     }
 }

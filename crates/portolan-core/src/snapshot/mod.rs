@@ -1,6 +1,7 @@
 //! All that one group of nodes is served, as one immutable value.
 
 mod builder;
+mod changed;
 mod coverage;
 mod edges;
 mod publication;

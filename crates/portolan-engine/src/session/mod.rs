@@ -252,8 +252,10 @@ impl Session {
             }
             Err(at) => {
                 let unacked = self.config.limits().unacked();
+                let held = self.plan.unasked.remove(resource_type.url());
                 let parameters = Arc::clone(&self.parameters);
-                let state = TypeState::new(resource_type, self.variant, parameters, unacked);
+                let mut state = TypeState::new(resource_type, self.variant, parameters, unacked);
+                state.plan.held = held.unwrap_or_default();
                 // They are large and few: room for more than there are would be most of what a stream keeps.
                 self.types.reserve_exact(1);
                 self.types.insert(at, state);

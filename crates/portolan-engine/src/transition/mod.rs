@@ -13,7 +13,7 @@ mod type_plan;
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use portolan_core::{Name, ResourceSet, ValueId};
+use portolan_core::{Name, ResourceSet, Snapshot, TypeUrl, ValueId};
 
 use crate::Nonce;
 
@@ -26,10 +26,12 @@ pub(crate) use self::type_plan::{Hold, TypePlan};
 /// How far a stream has come from one publication to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Whether all types are followed that may refer to clusters.
-    pub(crate) watching: bool,
+    /// What was last permitted; nothing before the stream has a plan.
+    pub(crate) shown: Option<Snapshot>,
     /// The snapshot that is shown as it is.
     pub(crate) rest: Option<ValueId>,
+    /// What is withheld of types that the client did not ask for yet.
+    pub(crate) unasked: BTreeMap<TypeUrl, BTreeMap<Name, Hold>>,
     /// Clusters that are gone and stay.
     pub(crate) removals: Removals,
     /// Clusters to which a listener led by itself that was replaced, and when. Its connections go on with it.
@@ -55,6 +57,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// The stream sees all of a snapshot.
+    pub(crate) fn rest_on(&mut self, target: &Snapshot) {
+        self.rest = Some(target.id());
+        self.shown = Some(target.clone());
+    }
+
     /// Whether time is up for something that waits.
     pub(crate) fn ring(&mut self, now: Duration) -> bool {
         let is_due = self.deadline.is_some_and(|at| at <= now);

@@ -2,7 +2,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use portolan_core::{Name, ResourceSet};
+use portolan_core::Name;
 
 use crate::answer::Answer;
 use crate::suspects::Suspects;
@@ -15,8 +15,6 @@ use crate::window::Window;
 pub(crate) struct TypePlan {
     /// What the client has from an earlier stream, as long as that was not looked at.
     pub(crate) brought: Brought,
-    /// What the client was last permitted to see.
-    pub(crate) shown: Option<ResourceSet>,
     /// Resources that are shown as before, or not at all, until a cluster is ready.
     pub(crate) held: BTreeMap<Name, Hold>,
     /// Resources that are gone and stay, and since when: tables whose connections drain.
@@ -36,11 +34,20 @@ pub(crate) struct Hold {
     pub(crate) rejected: bool,
 }
 
+impl Hold {
+    /// Of something that the client does not ask for.
+    pub(crate) fn unasked() -> Self {
+        Self {
+            since: None,
+            rejected: false,
+        }
+    }
+}
+
 impl TypePlan {
     pub(crate) fn new(max_pins: usize) -> Self {
         Self {
             brought: Brought::default(),
-            shown: None,
             held: BTreeMap::new(),
             lingering: BTreeMap::new(),
             used: BTreeMap::new(),
@@ -64,7 +71,6 @@ impl TypePlan {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.shown = None;
         self.held.clear();
         self.lingering.clear();
         self.used.clear();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use portolan_core::{Name, Resource, ResourceSet};
 
 use super::tables::{tell_released, tell_retained};
-use super::{Step, awaits, former};
+use super::{Step, awaits, ends};
 use crate::session::Session;
 use crate::transition::Review;
 use crate::{Release, Retention};
@@ -49,7 +49,7 @@ impl Step<'_> {
         }
         let shown = to.keeping(&from, &kept);
         self.endpoints(session, &shown, &kept);
-        self.show(session, self.gate, shown);
+        self.show(self.gate_url.clone(), shown);
     }
 
     /// An assignment that is gone stays while a cluster that the client may hold refers to it: where it warms, it would go
@@ -61,15 +61,14 @@ impl Step<'_> {
         let Some(at) = session.types.iter().position(|state| *state.url() == url) else {
             return;
         };
-        let (Some(from), Some(to)) = (former(&session.types[at]).cloned(), self.target.set(&url))
-        else {
+        let Some((from, to)) = ends(session, at, self.target) else {
             return;
         };
-        let (to, references) = (to.clone(), self.references());
+        let references = self.references();
         let gone = to.diff_from(&from);
         let before = core::mem::take(&mut session.types[at].plan.used);
         if gone.removals().is_empty() {
-            return self.show(session, at, to);
+            return;
         }
         // What was permitted before may wait to be sent.
         let sent = session.types[self.gate].known.base().unwrap_or(&self.from);
@@ -106,6 +105,6 @@ impl Step<'_> {
         used.retain(|name, _| gone.removals().binary_search(name).is_ok());
         let names: Vec<_> = used.keys().cloned().collect();
         session.types[at].plan.used = used;
-        self.show(session, at, to.keeping(&from, &names));
+        self.show(url, to.keeping(&from, &names));
     }
 }

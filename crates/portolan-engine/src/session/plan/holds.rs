@@ -69,7 +69,7 @@ impl Step<'_> {
     }
 
     /// The resources that lead to a cluster which is not ready and to which they did not lead before, and that cluster.
-    fn waiting(
+    pub(super) fn waiting(
         &self,
         session: &mut Session,
         from: &ResourceSet,

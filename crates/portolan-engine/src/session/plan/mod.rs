@@ -13,11 +13,13 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use portolan_core::well_known::{LISTENER, ROUTE};
-use portolan_core::{Name, References, ResourceSet, ResponseSplit, Snapshot, TypeUrl, View};
+use portolan_core::{
+    Name, References, ResourceSet, ResourceType, ResponseSplit, Snapshot, TypeUrl, View,
+};
 
 pub(super) use self::predecessor::{arrive, awaits_clusters};
 use super::Session;
-use crate::transition::{Plan, SafeTimes};
+use crate::transition::{Hold, Plan, SafeTimes};
 use crate::type_state::TypeState;
 use crate::{Nonce, Scope, SessionConfig};
 
@@ -29,28 +31,25 @@ pub(super) fn permit(
     now: Duration,
 ) -> Snapshot {
     predecessor::recall(session, target, view, now);
-    if session.plan.rest == Some(target.id()) || session.config.transitions().safe().is_none() {
-        return target.clone();
-    }
-    let Some((gate_at, from, to)) = gate(session, target) else {
-        if session.plan.watching {
-            end(session);
-        }
-        return predecessor::before_clusters(session, target);
-    };
-    if moves_nothing(session, gate_at, &from, &to, target) {
-        follow(session, target);
+    if session.plan.rest == Some(target.id()) {
         return target.clone();
     }
     let config = Arc::clone(&session.config);
-    if !session.plan.watching {
-        session.plan.watching = true;
-        watch_parents(session, &config);
-    }
-    let (Some((gate, from, to)), Some(times)) =
-        (gate(session, target), config.transitions().safe())
-    else {
+    let Some(times) = config.transitions().safe() else {
         return target.clone();
+    };
+    let gate = gate(session);
+    if gate.is_some_and(|gate| moves_nothing(session, gate, target)) {
+        session.plan.rest_on(target);
+        return target.clone();
+    }
+    let gate = gate.filter(|_| !has_alternatives(session, target));
+    let ends = gate.and_then(|gate| Some((gate, ends(session, gate, target)?)));
+    let Some((gate, (from, to))) = ends else {
+        if session.plan.shown.is_some() {
+            end(session);
+        }
+        return predecessor::before_clusters(session, target);
     };
     let mut step = Step {
         config: &config,
@@ -72,6 +71,7 @@ pub(super) fn permit(
             step.parent(session, at);
         }
     }
+    step.unasked(session);
     step.forget_drained(session);
     step.clusters(session);
     step.finish(session)
@@ -117,91 +117,56 @@ fn is_gate(state: &TypeState) -> bool {
     state.resource_type.reanswers().is_some()
 }
 
-/// The type that others wait for, as it was shown and as it is to be; `None` where the stream has none or nothing is
-/// known of what the client has.
-fn gate(session: &Session, target: &Snapshot) -> Option<(usize, ResourceSet, ResourceSet)> {
-    if !matches!(session.scope, Scope::Aggregated) || has_alternatives(session, target) {
+/// The type that others wait for; `None` where the stream has none, or not all of it.
+fn gate(session: &Session) -> Option<usize> {
+    if !matches!(session.scope, Scope::Aggregated) {
         return None;
     }
     let at = session.types.iter().position(is_gate)?;
-    let state = session
-        .types
-        .get(at)
-        .filter(|state| state.subscription.is_wildcard())?;
-    Some((at, former(state)?.clone(), target.set(state.url())?.clone()))
+    session.types[at].subscription.is_wildcard().then_some(at)
 }
 
 /// Whether anything has constraints, or had: a name does not say then which resource something leads to, and what goes must
 /// go in the response in which its replacement comes (C-322).
 fn has_alternatives(session: &Session, target: &Snapshot) -> bool {
-    let had = |state: &TypeState| former(state).is_some_and(ResourceSet::has_alternatives);
+    let had = |state: &TypeState| former(session, state).is_some_and(ResourceSet::has_alternatives);
     target.sets().any(|(_, set)| set.has_alternatives()) || session.types.iter().any(had)
 }
 
-/// Follows all types that may refer to clusters, asked for or not: what newly leads to a cluster does so too for a client
-/// that asks for it later.
-fn watch_parents(session: &mut Session, config: &SessionConfig) {
-    let Some(rank) = session
-        .types
-        .iter()
-        .find(|state| is_gate(state))
-        .map(|state| state.place().0)
-    else {
-        return;
-    };
-    for resource_type in config.types().iter() {
-        if resource_type.rank() > rank && !resource_type.independent() {
-            // At the limit of types a stream follows those that it has.
-            let _ = session.type_index(resource_type.clone());
-        }
-    }
+/// Resources of a type as they were shown and as they are to be, where both are known.
+fn ends(session: &Session, at: usize, target: &Snapshot) -> Option<(ResourceSet, ResourceSet)> {
+    let state = &session.types[at];
+    Some((
+        former(session, state)?.clone(),
+        target.set(state.url())?.clone(),
+    ))
 }
 
 /// Whether nothing is under way and the target moves nothing: what may refer to clusters is the same, and neither clusters
 /// nor endpoints are gone. So it is with most publications.
-fn moves_nothing(
-    session: &Session,
-    gate: usize,
-    from: &ResourceSet,
-    to: &ResourceSet,
-    target: &Snapshot,
-) -> bool {
-    let only_adds = |from: &ResourceSet, to: &ResourceSet| {
-        from.id() == to.id() || to.diff_from(from).removals().is_empty()
+fn moves_nothing(session: &Session, gate: usize, target: &Snapshot) -> bool {
+    let Some(shown) = session
+        .plan
+        .shown
+        .as_ref()
+        .filter(|_| session.plan.rest.is_some())
+    else {
+        return false;
     };
-    let child = session.types[gate].resource_type.reanswers();
-    let stays = |(at, state): (usize, &TypeState)| {
-        let is_child = Some(state.url()) == child;
-        if !is_child && !is_parent(session, gate, at) {
-            return true;
-        }
-        match (state.plan.shown.as_ref(), target.set(state.url())) {
-            (Some(from), Some(to)) if is_child => only_adds(from, to),
-            (Some(from), Some(to)) => from.id() == to.id(),
-            _ => is_child && !state.begun,
-        }
-    };
-    session.plan.watching
-        && session.plan.rest.is_some()
-        && only_adds(from, to)
-        && session.types.iter().enumerate().all(stays)
-}
-
-/// The stream sees all of the target.
-fn follow(session: &mut Session, target: &Snapshot) {
-    session.plan.rest = Some(target.id());
-    for state in &mut session.types {
-        if let (Some(shown), Some(set)) =
-            (&mut state.plan.shown, target.set(state.resource_type.url()))
-        {
-            *shown = set.clone();
-        }
-    }
+    let gate = &session.types[gate].resource_type;
+    let mut changed = target.changed_sets(shown);
+    changed.all(
+        |(url, from, to)| match url == gate.url() || Some(url) == gate.reanswers() {
+            true => to.diff_from(from).removals().is_empty(),
+            false => !leads(&session.config.types().get(url), gate),
+        },
+    )
 }
 
 /// What the client was shown of a type before.
-fn former(state: &TypeState) -> Option<&ResourceSet> {
-    let shown = state.plan.shown.as_ref();
+fn former<'a>(session: &'a Session, state: &'a TypeState) -> Option<&'a ResourceSet> {
+    let shown = session.plan.shown.as_ref();
+    let shown = shown.and_then(|shown| shown.set(state.url()));
     shown.or_else(|| state.known.base())
 }
 
@@ -222,8 +187,16 @@ fn as_sent(state: &TypeState, shown: ResourceSet, to: &ResourceSet) -> ResourceS
 
 /// Whether resources of the type may refer to clusters.
 fn is_parent(session: &Session, gate: usize, at: usize) -> bool {
-    let resource_type = &session.types[at].resource_type;
-    at > gate && !resource_type.independent() && !is_gate(&session.types[at])
+    leads(
+        &session.types[at].resource_type,
+        &session.types[gate].resource_type,
+    )
+}
+
+/// The same of a type, asked for or not.
+fn leads(resource_type: &ResourceType, gate: &ResourceType) -> bool {
+    let is_later = resource_type.rank() > gate.rank();
+    is_later && !resource_type.independent() && resource_type.reanswers().is_none()
 }
 
 /// Whether the client goes on with something because it rejected what would have replaced it.
@@ -296,60 +269,94 @@ impl<'a> Step<'a> {
             return;
         };
         // Of a client that has just come nothing is known, and nothing is new to it.
-        let from = former(state).unwrap_or(&to).clone();
+        let from = former(session, state).unwrap_or(&to).clone();
         let from = as_sent(state, from, &to);
         let is_wanted = |name: &Name| state.subscription.covers_name(name);
         self.pinned |= is_pinned(state);
-        let told = !state.begun || state.known.is_at(&from);
-        self.moves |= !told || !state.window.is_settled();
+        self.moves |= (state.begun && !state.known.is_at(&from)) || !state.window.is_settled();
         self.moves |= to.diff_from(&from).names().any(is_wanted);
         self.hold(session, at, &from, &to);
         if *session.types[at].url() == ROUTE {
             self.linger(session, at, &from, &to);
         }
-        let before = with_their_places(&session.types[at], &from, &to);
-        let mut drains = core::mem::take(&mut session.plan.drains);
-        let mut unread_drain = session.plan.unread_drain;
         let state = &session.types[at];
-        self.note_named(state, &from, &to, &before, &mut drains, &mut unread_drain);
-        session.plan.drains = drains;
-        session.plan.unread_drain = unread_drain;
-        self.show(session, at, to.keeping(&from, &before));
+        let (url, before) = (state.url().clone(), state.plan.as_before());
+        let before = with_their_places(&state.resource_type, &state.plan.held, before, &from, &to);
+        self.note_named(&from, &before);
+        if url == LISTENER {
+            self.note_drains(session, &from, &to, &before);
+        }
+        self.show(url, to.keeping(&from, &before));
     }
 
-    /// Notes the clusters to which something leads that is shown as before, or that drains.
-    fn note_named(
-        &mut self,
-        state: &TypeState,
+    /// Decides over resources of types that the client did not ask for yet. What newly leads to a cluster does so too for a
+    /// client that asks for it later.
+    fn unasked(&mut self, session: &mut Session) {
+        session.plan.unasked.clear();
+        let Some(shown) = session.plan.shown.clone() else {
+            return;
+        };
+        let gate = session.types[self.gate].resource_type.clone();
+        for (url, from, to) in self.target.changed_sets(&shown) {
+            let resource_type = self.config.types().get(url);
+            let is_asked = session.types.iter().any(|state| state.url() == url);
+            if is_asked || !leads(&resource_type, &gate) {
+                continue;
+            }
+            let waiting = self.waiting(session, from, to).into_keys();
+            let held: BTreeMap<_, _> = waiting.map(|name| (name, Hold::unasked())).collect();
+            if held.is_empty() {
+                continue;
+            }
+            let before = held.keys().cloned().collect();
+            let before = with_their_places(&resource_type, &held, before, from, to);
+            self.note_named(from, &before);
+            self.show(url.clone(), to.keeping(from, &before));
+            session.plan.unasked.insert(url.clone(), held);
+        }
+    }
+
+    /// Notes the clusters to which something leads that is shown as before.
+    fn note_named(&mut self, from: &ResourceSet, before: &[Name]) {
+        let named = before.iter().flat_map(|name| self.clusters_of(from, name));
+        let named: Vec<_> = named.collect();
+        self.named.extend(named);
+        self.unread |= before.iter().any(|name| from.is_pending(name));
+    }
+
+    /// Notes the clusters to which a listener leads by itself that drains.
+    fn note_drains(
+        &self,
+        session: &mut Session,
         from: &ResourceSet,
         to: &ResourceSet,
         before: &[Name],
-        drains: &mut BTreeMap<Name, Duration>,
-        unread_drain: &mut Option<Duration>,
     ) {
-        let (references, gate) = (self.references(), self.gate_url.clone());
-        let named = |name: &Name| {
-            let former = from.get(name).map(|resource| resource.facts(references));
-            let names = former
-                .into_iter()
-                .flat_map(|facts| facts.references_to(&gate));
-            names.cloned().collect::<Vec<_>>()
-        };
-        self.named.extend(before.iter().flat_map(named));
-        self.unread |= before.iter().any(|name| from.is_pending(name));
-        if *state.url() == LISTENER {
-            let diff = to.diff_from(from);
-            let changed = diff
-                .names()
-                .filter(|name| before.binary_search(name).is_err());
-            for listener in changed {
-                let drained = named(listener).into_iter();
-                drains.extend(drained.map(|name| (name, self.now)));
-                if from.is_pending(listener) {
-                    *unread_drain = Some(self.now);
-                }
+        let diff = to.diff_from(from);
+        let changed = diff
+            .names()
+            .filter(|name| before.binary_search(name).is_err());
+        for listener in changed {
+            let drained = self.clusters_of(from, listener).into_iter();
+            session
+                .plan
+                .drains
+                .extend(drained.map(|name| (name, self.now)));
+            if from.is_pending(listener) {
+                session.plan.unread_drain = Some(self.now);
             }
         }
+    }
+
+    /// The clusters to which a resource leads.
+    fn clusters_of(&self, set: &ResourceSet, name: &Name) -> Vec<Name> {
+        let facts = set
+            .get(name)
+            .map(|resource| resource.facts(self.references()));
+        let names = facts
+            .into_iter()
+            .flat_map(|facts| facts.references_to(&self.gate_url));
+        names.cloned().collect()
     }
 
     /// Whether a client acknowledged that a listener was replaced is not noted for each; it had time for that too.
@@ -364,40 +371,44 @@ impl<'a> Step<'a> {
         *unread_drain = unread_drain.filter(|since| since.saturating_add(time) > self.now);
     }
 
-    fn show(&mut self, session: &mut Session, at: usize, set: ResourceSet) {
-        let state = &mut session.types[at];
-        if self
-            .target
-            .set(state.url())
-            .is_some_and(|there| there.id() != set.id())
-        {
-            self.sets.push((state.url().clone(), set.clone()));
+    fn show(&mut self, url: TypeUrl, set: ResourceSet) {
+        let there = self.target.set(&url);
+        if there.is_some_and(|there| there.id() != set.id()) {
+            self.sets.push((url, set));
         }
-        state.plan.shown = Some(set);
     }
 
     fn finish(self, session: &mut Session) -> Snapshot {
         let rests = session.types.iter().all(|state| state.plan.is_at_rest());
-        let rests = rests && session.plan.removals.is_empty();
-        session.plan.rest = rests.then(|| self.target.id());
+        let rests = rests && session.plan.removals.is_empty() && session.plan.unasked.is_empty();
+        note_deadline(session, self.times);
         if rests {
             session.plan.proofs.clear();
+            session.plan.rest_on(self.target);
+            return self.target.clone();
         }
-        note_deadline(session, self.times);
-        match self.sets.is_empty() {
+        let permitted = match self.sets.is_empty() {
             true => self.target.clone(),
             false => self.target.with_sets(self.sets),
-        }
+        };
+        session.plan.rest = None;
+        session.plan.shown = Some(permitted.clone());
+        permitted
     }
 }
 
 /// What is shown as before, sorted. Resources that take each other's places, as listeners take ports, change at once: while
 /// a new one is held, so are those that came and went with it.
-fn with_their_places(state: &TypeState, from: &ResourceSet, to: &ResourceSet) -> Vec<Name> {
-    let mut before = state.plan.as_before();
+fn with_their_places(
+    resource_type: &ResourceType,
+    held: &BTreeMap<Name, Hold>,
+    mut before: Vec<Name>,
+    from: &ResourceSet,
+    to: &ResourceSet,
+) -> Vec<Name> {
     let is_new = |name: &Name| from.held(name).is_none();
-    let places = state.resource_type.split() != ResponseSplit::RemovalsLast;
-    if places && state.plan.held.keys().any(is_new) {
+    let places = resource_type.split() != ResponseSplit::RemovalsLast;
+    if places && held.keys().any(is_new) {
         let diff = to.diff_from(from);
         if !diff.removals().is_empty() {
             let came = diff.upserts().iter().map(|resource| resource.name());

@@ -95,15 +95,15 @@ pub(super) fn before_clusters(session: &mut Session, target: &Snapshot) -> Snaps
     let child = gate
         .reanswers()
         .filter(|_| target.set(gate.url()).is_some_and(are_some));
-    let mut states = session.types.iter_mut();
+    let mut states = session.types.iter();
     let state = states.find(|state| state.begun && Some(state.resource_type.url()) == child);
     let Some((state, to)) = state.and_then(|state| target.set(state.url()).map(|to| (state, to)))
     else {
         return target.clone();
     };
-    let shown = unspoken(state, to);
-    state.plan.shown = Some(shown.clone());
-    target.with_sets([(state.url().clone(), shown)])
+    let shown = target.with_sets([(state.url().clone(), unspoken(state, to))]);
+    session.plan.shown = Some(shown.clone());
+    shown
 }
 
 /// Finds out what the client has of the types that it has begun to ask for, as far as that can be known.
@@ -131,12 +131,18 @@ pub(super) fn recall(session: &mut Session, target: &Snapshot, view: &dyn View, 
         let had = holdings(session, gate, at, &brought, target, view);
         session.plan.resumed |= had.is_some();
         if session.plan.resumed {
-            take_up(session, gate, at, had, now);
+            take_up(session, (gate, at), had, target, now);
         }
     }
 }
 
-fn take_up(session: &mut Session, gate: usize, at: usize, had: Option<ResourceSet>, now: Duration) {
+fn take_up(
+    session: &mut Session,
+    (gate, at): (usize, usize),
+    had: Option<ResourceSet>,
+    target: &Snapshot,
+    now: Duration,
+) {
     if at == gate || is_parent(session, gate, at) {
         session.plan.removals.restart(now);
         session.plan.arriving = Some(now.saturating_add(ARRIVAL));
@@ -145,11 +151,25 @@ fn take_up(session: &mut Session, gate: usize, at: usize, had: Option<ResourceSe
         session.plan.came_with.clone_from(&had);
     }
     match had {
-        Some(had) => session.types[at].plan.shown = Some(had),
+        Some(had) => {
+            let shown = session.plan.shown.take();
+            let shown = shown.unwrap_or_else(|| answered(session, target));
+            let url = session.types[at].url().clone();
+            session.plan.shown = Some(shown.with_sets([(url, had)]));
+        }
         // Whatever led to clusters may do so as long as it drains.
         None if is_parent(session, gate, at) => session.plan.unread_drain = Some(now),
         None => {}
     }
+}
+
+/// What there is, but of types that were answered what was sent.
+fn answered(session: &Session, target: &Snapshot) -> Snapshot {
+    let sent = session.types.iter().filter_map(|state| {
+        let sent = state.known.base()?.clone();
+        Some((state.url().clone(), sent))
+    });
+    target.with_sets(sent)
 }
 
 /// What the client has of a type, as far as it is known.

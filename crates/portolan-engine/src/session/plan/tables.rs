@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use portolan_core::well_known::ROUTE;
 use portolan_core::{Name, ResourceSet};
 
-use super::{Step, is_parent};
+use super::{Step, leads};
 use crate::session::Session;
 use crate::{Event, Release, Retention};
 
@@ -29,7 +29,7 @@ impl Step<'_> {
             // What was rejected is not what connections use.
             let drains = state.subscription.names().contains(name)
                 && !state.suspects.contains(name)
-                && (known.is_some() || !self.is_named(session, at, name));
+                && (known.is_some() || !self.is_named(session, name));
             if !drains {
                 continue;
             }
@@ -54,12 +54,12 @@ impl Step<'_> {
     }
 
     /// Whether a resource of the target names the table.
-    fn is_named(&self, session: &Session, at: usize, name: &Name) -> bool {
-        let others = (0..session.types.len()).filter(|other| *other != at);
-        let mut parents = others.filter(|other| is_parent(session, self.gate, *other));
-        parents.any(|other| {
-            let set = self.target.set(session.types[other].url());
-            set.is_some_and(|set| set.refers_to(self.references(), &ROUTE, name))
+    fn is_named(&self, session: &Session, name: &Name) -> bool {
+        let gate = &session.types[self.gate].resource_type;
+        self.target.sets().any(|(url, set)| {
+            *url != ROUTE
+                && leads(&self.config.types().get(url), gate)
+                && set.refers_to(self.references(), &ROUTE, name)
         })
     }
 }
