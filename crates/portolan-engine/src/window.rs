@@ -168,6 +168,12 @@ impl Window {
         Some(settled)
     }
 
+    /// What a response spoke of that is waited for.
+    pub(crate) fn touched(&self, nonce: Nonce) -> Option<&Touched> {
+        let at = self.position(nonce)?;
+        Some(&self.in_flight[at].touched)
+    }
+
     /// Takes out the response that a delta client rejected, without the names that a later response spoke of again.
     pub(crate) fn reject(&mut self, nonce: Nonce) -> Option<InFlight> {
         let at = self.position(nonce)?;

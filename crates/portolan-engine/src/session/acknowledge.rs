@@ -3,6 +3,8 @@
 
 use super::Session;
 use crate::escape::escape;
+use crate::touched::Touched;
+use crate::type_state::TypeState;
 use crate::window::Sent;
 use crate::{ErrorDetail, Event, Nonce};
 
@@ -35,7 +37,7 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
                 }
             }
             if safe && error.is_some() && !(whole && overtaken) {
-                state.plan.pin(&settled.touched, &state.window);
+                pin(state, &settled.touched, settled.touched.len());
             }
             match error {
                 Some(_) if !overtaken => state.suspects.add(settled.touched),
@@ -54,6 +56,8 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
     let state = &mut session.types[at];
     let nonce = Nonce::parse(text);
     let stale = nonce.is_none() || nonce != state.window.newest();
+    let touched = nonce.and_then(|nonce| state.window.touched(nonce));
+    let all = touched.map_or(0, Touched::len);
     let sent = match error {
         None => nonce.and_then(|nonce| state.window.settle(nonce)),
         Some(_) => nonce
@@ -63,7 +67,7 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
                     state.lives.distrust();
                 }
                 if safe {
-                    state.plan.pin(&rejected.touched, &state.window);
+                    pin(state, &rejected.touched, all);
                 }
                 state.suspects.add(rejected.touched);
                 rejected.sent
@@ -73,6 +77,15 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
         Some(sent) => tell(session, at, sent, error),
         None if stale => tell_stale(session, at, text),
         None => {}
+    }
+}
+
+/// The client goes on with what something would have replaced that it rejected.
+fn pin(state: &mut TypeState, rejected: &Touched, all: usize) {
+    for name in state.plan.pin(rejected, all, &state.window) {
+        if state.subscription.covers_name(&name) {
+            state.owed.reanswer(name);
+        }
     }
 }
 

@@ -201,6 +201,40 @@ fn what_is_rejected_in_the_middle_of_a_turn_is_not_taken_for_accepted() {
     }
 }
 
+/// What was bad was replaced while the rejection was under way. What was good beside it must not be taken for rejected
+/// ever after.
+#[test]
+fn what_was_rejected_beside_something_that_was_replaced_since_is_sent_again() {
+    for kind in EnvoyMux::ALL {
+        let setup = setup().with_latency(Duration::from_millis(10));
+        let first = [
+            fixture::static_cluster("a"),
+            fixture::static_cluster("b"),
+            fixture::listener("l", "r"),
+            fixture::route("r", ["a"]),
+        ];
+        let (shelf, mut pair) = serving_with(kind, setup, first);
+        let with = |table: fixture::Fixture| {
+            [
+                fixture::static_cluster("b"),
+                fixture::listener("l", "p"),
+                fixture::listener("m", "q"),
+                fixture::route("q", ["b"]),
+                table,
+            ]
+        };
+        publish(&shelf, with(fixture::route("p", ["b"]).bad()));
+        pair.advance(Duration::from_millis(25));
+        publish(&shelf, with(fixture::route("p", ["b"])));
+        pair.advance(DRAIN + secs(60));
+        let events = pair.take_events();
+        let is_rejected = |event: &&Event| matches!(event, Event::Nacked { .. });
+        assert_eq!(events.iter().filter(is_rejected).count(), 1, "{kind:?}");
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
 /// A route to a rejected cluster is not sent, however long that takes.
 #[test]
 fn a_route_waits_for_a_cluster_that_was_rejected() {

@@ -31,21 +31,18 @@ pub(super) fn permit(
     now: Duration,
 ) -> Snapshot {
     predecessor::recall(session, target, view, now);
-    if session.plan.rest == Some(target.id()) {
+    if session.plan.rest == Some(target.id()) || session.config.transitions().safe().is_none() {
         return target.clone();
     }
-    let config = Arc::clone(&session.config);
-    let Some(times) = config.transitions().safe() else {
-        return target.clone();
-    };
     let gate = gate(session);
     if gate.is_some_and(|gate| moves_nothing(session, gate, target)) {
         session.plan.rest_on(target);
         return target.clone();
     }
+    let config = Arc::clone(&session.config);
     let gate = gate.filter(|_| !has_alternatives(session, target));
     let ends = gate.and_then(|gate| Some((gate, ends(session, gate, target)?)));
-    let Some((gate, (from, to))) = ends else {
+    let (Some((gate, (from, to))), Some(times)) = (ends, config.transitions().safe()) else {
         if session.plan.shown.is_some() {
             end(session);
         }
