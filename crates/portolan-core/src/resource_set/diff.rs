@@ -259,7 +259,9 @@ impl Memo {
             .0
             .iter()
             .position(|slot| matches!(slot, Some((key, _)) if *key == id))?;
-        self.0[..=at].rotate_right(1);
+        if at > 0 {
+            self.0[..=at].rotate_right(1);
+        }
         self.0[0].as_ref().map(|(_, diff)| Arc::clone(diff))
     }
 

@@ -1,48 +1,56 @@
-use std::cmp::Ordering;
-
 use super::{Snapshot, TypeEntry};
 use crate::{ResourceSet, TypeUrl};
 
 impl Snapshot {
-    /// The types whose sets are other values than those of `former`, with the set there and here, ordered by URL. Types of
-    /// which one of the two does not speak are none of them. Costs a comparison of numbers per type that is the same.
+    /// The types whose sets are other values than those of `former`, with the set there and here. Types of which one of the
+    /// two does not speak are none of them. Costs a comparison of numbers per type that is the same.
     #[inline]
     pub fn changed_sets<'a>(
         &'a self,
         former: &'a Self,
     ) -> impl Iterator<Item = (&'a TypeUrl, &'a ResourceSet, &'a ResourceSet)> {
-        let (mut before, mut after) = (&*former.0.types, &*self.0.types);
-        std::iter::from_fn(move || {
-            loop {
-                // A value has one type, or is empty whatever the type.
-                while let ([old, older @ ..], [new, newer @ ..]) = (before, after)
-                    && old.set.id() == new.set.id()
-                {
-                    (before, after) = (older, newer);
-                }
-                let order = match (before.first(), after.first()) {
-                    (Some(old), Some(new)) => old.url.cmp(&new.url),
-                    (Some(_), None) => Ordering::Less,
-                    (None, _) => Ordering::Greater,
-                };
-                let old = before.split_first().filter(|_| order.is_le());
-                let new = after.split_first().filter(|_| order.is_ge());
-                before = old.map_or(before, |(_, rest)| rest);
-                after = new.map_or(after, |(_, rest)| rest);
-                let (old, new) = (old.map(|(first, _)| first), new.map(|(first, _)| first));
-                let url = &old.or(new)?.url;
-                let set = |entry: Option<&'a TypeEntry>, of: &'a Self| match entry {
-                    Some(entry) => Some(&entry.set),
-                    None => of.set(url),
-                };
-                match (set(old, former), set(new, self)) {
-                    (Some(old), Some(new)) if old.id() != new.id() => {
-                        return Some((url, old, new));
-                    }
-                    _ => {}
-                }
+        let held = self.0.types.iter().enumerate().filter_map(|(at, new)| {
+            let beside = former.0.types.get(at);
+            let is_same = beside.is_some_and(|old| old.is_same(new));
+            let old = if is_same {
+                None
+            } else {
+                Some(former.at_or_near(at, &new.url)?)
+            };
+            old.filter(|old| old.id() != new.set.id())
+                .map(|old| (&new.url, old, &new.set))
+        });
+        let gone = former.0.types.iter().enumerate().filter_map(|(at, old)| {
+            let is_held = self.0.types.get(at).is_some_and(|new| old.is_same(new));
+            if is_held || self.entry_near(at, &old.url).is_some() {
+                return None;
             }
-        })
+            let new = self.set(&old.url)?;
+            (old.set.id() != new.id()).then_some((&old.url, &old.set, new))
+        });
+        held.chain(gone)
+    }
+
+    /// The entry of a type, which is looked for in this place first: mostly two snapshots hold the same types.
+    fn entry_near(&self, at: usize, url: &TypeUrl) -> Option<&TypeEntry> {
+        let beside = self.0.types.get(at);
+        beside
+            .filter(|entry| entry.url == *url)
+            .or_else(|| self.entry(url))
+    }
+
+    fn at_or_near(&self, at: usize, url: &TypeUrl) -> Option<&ResourceSet> {
+        match self.entry_near(at, url) {
+            Some(entry) => Some(&entry.set),
+            None => self.set(url),
+        }
+    }
+}
+
+impl TypeEntry {
+    /// Whether it holds the same value. A value has one type, or is empty whatever the type.
+    fn is_same(&self, other: &Self) -> bool {
+        self.set.id() == other.set.id()
     }
 }
 

@@ -76,15 +76,12 @@ pub(super) fn permit(
 
 /// A turn has told all that is permitted, or all but what waits for clusters.
 pub(super) fn end_turn(session: &mut Session, told: bool, now: Duration) {
-    let config = Arc::clone(&session.config);
-    let told = told && !session.plan.is_arriving(now);
-    let Some(times) = config.transitions().safe().filter(|_| told) else {
-        return;
-    };
-    if session.plan.removals.is_empty() {
+    if !told || session.plan.removals.is_empty() || session.plan.is_arriving(now) {
         return;
     }
-    let Some(gate) = session.types.iter().position(is_gate) else {
+    let config = Arc::clone(&session.config);
+    let gate = session.types.iter().position(is_gate);
+    let (Some(times), Some(gate)) = (config.transitions().safe(), gate) else {
         return;
     };
     let mut parents = (0..session.types.len()).filter(|at| is_parent(session, gate, *at));
