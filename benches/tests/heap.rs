@@ -66,12 +66,12 @@ fn assert_flat(variant: Variant, shape: Shape, max: usize) {
 
 #[test]
 fn a_delta_wildcard_keeps_the_same_for_any_number_of_resources() {
-    assert_flat(Variant::Delta, WILDCARD, 8 * KIB);
+    assert_flat(Variant::Delta, WILDCARD, 5 * KIB);
 }
 
 #[test]
 fn a_delta_stream_like_envoys_keeps_the_same_for_any_number_of_resources() {
-    assert_flat(Variant::Delta, ENVOY, 16 * KIB);
+    assert_flat(Variant::Delta, ENVOY, 8 * KIB);
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn a_delta_glob_keeps_the_same_for_any_number_of_members() {
 
 #[test]
 fn a_sotw_wildcard_keeps_the_same_for_any_number_of_resources() {
-    assert_flat(Variant::Sotw, WILDCARD, 8 * KIB);
+    assert_flat(Variant::Sotw, WILDCARD, 5 * KIB);
 }
 
 #[test]
 fn a_sotw_stream_like_envoys_keeps_the_same_for_any_number_of_resources() {
-    assert_flat(Variant::Sotw, ENVOY, 16 * KIB);
+    assert_flat(Variant::Sotw, ENVOY, 8 * KIB);
 }

@@ -230,7 +230,8 @@ impl Callbacks for Recorder {
             Event::Withheld { .. }
             | Event::Permitted { .. }
             | Event::Retained { .. }
-            | Event::Released { .. } => Recorded::Transition {
+            | Event::Released { .. }
+            | Event::Empty { .. } => Recorded::Transition {
                 stream,
                 event: format!("{event:?}"),
             },

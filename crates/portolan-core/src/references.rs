@@ -31,6 +31,7 @@ impl References for NoReferences {
 pub struct Facts {
     references: Box<[Reference]>,
     ready_when: ReadyWhen,
+    empty: bool,
 }
 
 impl Facts {
@@ -40,7 +41,22 @@ impl Facts {
         Self {
             references: references.into(),
             ready_when,
+            empty: false,
         }
+    }
+
+    /// Sets [`is_empty`](Self::is_empty). Default: no.
+    #[must_use]
+    pub fn with_empty(mut self, empty: bool) -> Self {
+        self.empty = empty;
+        self
+    }
+
+    /// Whether there is nothing in the resource of what it is for, as in an assignment without endpoints. Whatever is sent
+    /// where it is used fails, which may be meant.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.empty
     }
 
     /// Everything the resource refers to.

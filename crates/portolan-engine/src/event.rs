@@ -130,7 +130,8 @@ pub enum Event {
         name: Name,
         /// How long it waited.
         waited: Duration,
-        /// Whether nothing is left to wait for; otherwise its time was up.
+        /// Whether nothing is left to wait for, be it that the client does not ask for all clusters any more; otherwise its
+        /// time was up.
         ready: bool,
     },
     /// Resources that are gone stay for this client.
@@ -151,6 +152,26 @@ pub enum Event {
         /// Why.
         because: Release,
     },
+    /// Clusters that the client has, or is led to, have no endpoints: what is sent to them fails. That is taken for meant,
+    /// and nothing waits for it to end. Told once per change. See [`Transitions::Safe`](crate::Transitions::Safe).
+    Empty {
+        /// Their type.
+        type_url: TypeUrl,
+        /// Their names.
+        names: Vec<Name>,
+        /// What made it so.
+        because: Emptiness,
+    },
+}
+
+/// What made clusters of a client fail what is sent to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Emptiness {
+    /// Assignments without endpoints were sent for them.
+    Assigned,
+    /// Something leads to them that goes now, and did not before.
+    Referenced,
 }
 
 /// Why resources that are gone stay for a client.
@@ -175,4 +196,6 @@ pub enum Release {
     Silence,
     /// They are there again.
     Wanted,
+    /// The client does not ask for all clusters any more, and what it has is not followed.
+    Unfollowed,
 }

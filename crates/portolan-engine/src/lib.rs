@@ -47,7 +47,7 @@ mod window;
 
 pub use config::{Limits, Scope, SessionConfig, Variant};
 pub use error::ProtocolError;
-pub use event::{Event, Release, Retention};
+pub use event::{Emptiness, Event, Release, Retention};
 pub use features::{ClientFeatures, TtlPolicy};
 pub use fetch::Fetch;
 pub use locator::Locator;

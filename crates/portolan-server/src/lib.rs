@@ -120,7 +120,7 @@ mod unsettled;
 mod wire;
 
 pub use portolan_engine::{
-    ClientFeatures, Event, Limits, ProtocolError, Reason, Release, Retention, SafeTimes,
+    ClientFeatures, Emptiness, Event, Limits, ProtocolError, Reason, Release, Retention, SafeTimes,
     SessionConfig, Transitions, TtlPolicy, Variant,
 };
 
@@ -131,8 +131,8 @@ pub use crate::config::XdsServerBuilder;
 #[cfg(feature = "health")]
 pub use crate::health::ServerHealth;
 pub use crate::observe::{
-    NodeStatus, RejectionStatus, ResponseStatus, StatusRegistry, StreamStatus, TurnInfo,
-    TurnOutcome, TypeStatus,
+    NodeStatus, RejectionStatus, ResponseStatus, RetainedStatus, StatusRegistry, StreamStatus,
+    TransitionStatus, TurnInfo, TurnOutcome, TypeStatus, WithheldStatus,
 };
 #[cfg(feature = "reflection")]
 pub use crate::reflection::reflection;

@@ -186,6 +186,9 @@ fn answer(session: &mut Session, at: usize, turn: &mut Turn, now: Duration) -> O
     };
     let outcome = compose(&session.types[at], set, &circumstances);
 
+    if let Some(answer) = &outcome.answer {
+        plan::tell_assigned(session, at, answer, snapshot);
+    }
     // What the client claimed was compared, and what was not believed is in the answer, if anything is known of it.
     if !session.distrusted.is_empty() {
         note_compared(session, at, set);

@@ -70,10 +70,13 @@ impl TypePlan {
         self.held.values().any(|hold| hold.since.is_some())
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.held.clear();
-        self.lingering.clear();
+    /// Gives up what waits, and says what it was.
+    pub(crate) fn clear(&mut self) -> (BTreeMap<Name, Hold>, BTreeMap<Name, Duration>) {
         self.used.clear();
+        (
+            core::mem::take(&mut self.held),
+            core::mem::take(&mut self.lingering),
+        )
     }
 
     /// The client rejected a response that spoke of so many names. What a later one spoke of again is that one's affair.

@@ -81,8 +81,24 @@ impl References for EnvoyReferences {
             return Facts::default();
         };
         let ready_when = ready_when(type_url, body, &references);
-        Facts::new(references, ready_when)
+        let empty = *type_url == ENDPOINT && has_endpoints(body) == Ok(false);
+        Facts::new(references, ready_when).with_empty(empty)
     }
+}
+
+/// Whether an assignment has endpoints, or says where they are discovered.
+fn has_endpoints(assignment: &[u8]) -> Result<bool, wire::Malformed> {
+    for field in wire::fields(assignment) {
+        let (schema::LOCALITIES, wire::Value::Bytes(locality)) = field? else {
+            continue;
+        };
+        for field in wire::fields(locality) {
+            if schema::LOCALITY_MEMBERS.contains(&field?.0) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Field 1 of a message, if it is there and is bytes or text.

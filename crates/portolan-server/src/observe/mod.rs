@@ -19,7 +19,8 @@ use portolan_engine::SessionConfig;
 use self::metrics::{Series, StreamMetrics};
 use self::registry::Entry;
 pub use self::registry::{
-    NodeStatus, RejectionStatus, ResponseStatus, StatusRegistry, StreamStatus, TypeStatus,
+    NodeStatus, RejectionStatus, ResponseStatus, RetainedStatus, StatusRegistry, StreamStatus,
+    TransitionStatus, TypeStatus, WithheldStatus,
 };
 pub use self::turn::{TurnInfo, TurnOutcome};
 #[cfg(feature = "metrics")]

@@ -119,6 +119,18 @@ fn log_transition(event: &Event) {
                 "removed although the client has not left it"
             );
         }
+        Event::Empty {
+            type_url,
+            names,
+            because,
+        } => {
+            tracing::info!(
+                type_url = type_url.as_str(),
+                ?names,
+                ?because,
+                "without endpoints"
+            );
+        }
         Event::Withheld {
             type_url,
             name,

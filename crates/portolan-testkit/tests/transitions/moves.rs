@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use portolan_core::well_known::{CLUSTER, ENDPOINT};
-use portolan_engine::{Event, Transitions};
-use portolan_testkit::{EnvoyMux, Setup, fixture};
+use portolan_core::Name;
+use portolan_core::well_known::{CLUSTER, ENDPOINT, ROUTE};
+use portolan_engine::{Emptiness, Event, Release, Transitions};
+use portolan_testkit::{EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
 
 use crate::bed::*;
 
@@ -109,9 +110,9 @@ fn endpoints_that_change_all_the_time_keep_no_cluster_from_being_ready() {
     }
 }
 
-/// Empty endpoints are taken for meant: there is nothing to wait for.
+/// Empty endpoints are taken for meant: there is nothing to wait for, and something to tell.
 #[test]
-fn a_cluster_that_is_published_empty_is_not_waited_for() {
+fn a_cluster_that_is_published_empty_is_not_waited_for_and_told() {
     for kind in EnvoyMux::ALL {
         let (shelf, mut pair) = serving(kind, leading_to("a"));
         let mut next = leading_to("b");
@@ -119,7 +120,63 @@ fn a_cluster_that_is_published_empty_is_not_waited_for() {
         publish(&shelf, next);
         pair.drive();
         assert_eq!(pair.client.envoy.routes()["r"], "to=b", "{kind:?}");
+        let of_b = |because| (vec!["b".into()], because);
+        let told = empty(&pair.take_events());
+        assert_eq!(
+            told,
+            [of_b(Emptiness::Assigned), of_b(Emptiness::Referenced)]
+        );
+        // Once per change, however often it is sent.
+        shelf.put([fixture::cluster("b").revision(2)]);
+        pair.advance(secs(10));
+        assert_eq!(empty(&pair.take_events()), [], "{kind:?}");
+        shelf.put([fixture::endpoints("b", "1")]);
+        pair.advance(secs(1));
+        shelf.put([fixture::no_endpoints("b")]);
+        pair.advance(secs(1));
+        assert_eq!(
+            empty(&pair.take_events()),
+            [of_b(Emptiness::Assigned)],
+            "{kind:?}"
+        );
     }
+}
+
+/// The clusters that were told to have no endpoints, and why they were.
+fn empty(events: &[Event]) -> Vec<(Vec<Name>, Emptiness)> {
+    let told = events.iter().filter_map(|event| match event {
+        Event::Empty { names, because, .. } => Some((names.clone(), *because)),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// A client that takes one cluster only is not followed any more, and nothing waits for it.
+#[test]
+fn what_waits_is_told_to_wait_no_longer_when_the_wildcard_ends() {
+    let shelf = Shelf::new();
+    publish(&shelf, leading_to("a"));
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, setup());
+    for (url, names) in [
+        (&CLUSTER, vec!["*"]),
+        (&ENDPOINT, vec!["a", "b"]),
+        (&ROUTE, vec!["r"]),
+    ] {
+        pair.client.want(url, names);
+    }
+    pair.drive();
+    pair.client.set_acks(false);
+    publish(&shelf, leading_to("b"));
+    pair.advance(secs(1));
+    pair.take_events();
+    pair.client.want(&CLUSTER, ["b"]);
+    pair.drive();
+    let events = pair.take_events();
+    let goes =
+        |event: &Event| matches!(event, Event::Permitted { name, .. } if name.as_str() == "r");
+    assert!(events.iter().any(goes), "{events:?}");
+    let leaves = |event: &Event| matches!(event, Event::Released { names, because: Release::Unfollowed, .. } if *names == ["a".into()]);
+    assert!(events.iter().any(leaves), "{events:?}");
 }
 
 /// An unrelated cluster keeps Envoy from acknowledging any.

@@ -250,6 +250,33 @@ fn a_client_that_names_its_clusters_is_served_in_order() {
     }
 }
 
+/// In delta a table may be had by another name than its own.
+#[test]
+fn what_is_had_by_an_alias_is_held_and_keeps_its_cluster_too() {
+    let all = |cluster: &str| {
+        let mut resources = leading_to(cluster);
+        resources[3] = fixture::route("r", [cluster]).alias("other");
+        resources
+    };
+    let shelf = Shelf::new();
+    publish(&shelf, all("a"));
+    let mut pair = Pair::open(PlainClient::delta(), &shelf, setup());
+    pair.client.want(&CLUSTER, ["*"]);
+    pair.client.want(&ENDPOINT, ["a", "b"]);
+    pair.client.want(&ROUTE, ["other"]);
+    pair.drive();
+    pair.client.set_acks(false);
+    publish(&shelf, all("b"));
+    pair.drive();
+    assert_eq!(table(&pair), "to=a", "{}", pair.transcript());
+    assert_eq!(pair.client.held(&CLUSTER).len(), 2);
+    pair.advance(times().hold());
+    assert_eq!(table(&pair), "to=b", "{}", pair.transcript());
+    assert_eq!(pair.client.held(&CLUSTER).len(), 2);
+    pair.advance(times().removal_budget());
+    assert_eq!(pair.client.held_names(&CLUSTER), ["b".into()]);
+}
+
 #[test]
 fn times_are_settings() {
     let shelf = shelf("a");

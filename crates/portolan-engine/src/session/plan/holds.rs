@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use portolan_core::{Name, Resource, ResourceSet};
 
-use super::Step;
+use super::{Step, is_wanted};
 use crate::session::Session;
 use crate::transition::{Hold, Readiness, readiness};
 use crate::{Event, Nonce};
@@ -24,11 +24,12 @@ impl Step<'_> {
         let mut held = BTreeMap::new();
         for (name, awaits) in self.waiting(session, from, to) {
             let known = before.remove(&name).and_then(|hold| hold.since);
-            let covered = session.types[at].subscription.covers_name(&name);
+            let covered = is_wanted(&session.types[at], to, &name);
             let since = known.or_else(|| covered.then_some(self.now));
             let rejected = session.types[self.gate].suspects.contains(&awaits);
             if let Some(since) = since.filter(|since| !rejected && self.is_up(*since)) {
-                self.tell_permitted(session, at, name, since, false);
+                let waited = self.now.saturating_sub(since);
+                tell_permitted(session, at, name, waited, false);
                 continue;
             }
             if known.is_none() && since.is_some() {
@@ -43,29 +44,14 @@ impl Step<'_> {
         session.types[at].plan.held = held;
         for (name, hold) in before {
             if let Some(since) = hold.since {
-                self.tell_permitted(session, at, name, since, true);
+                let waited = self.now.saturating_sub(since);
+                tell_permitted(session, at, name, waited, true);
             }
         }
     }
 
     fn is_up(&self, since: Duration) -> bool {
         since.saturating_add(self.times.hold()) <= self.now
-    }
-
-    fn tell_permitted(
-        &self,
-        session: &mut Session,
-        at: usize,
-        name: Name,
-        since: Duration,
-        ready: bool,
-    ) {
-        session.events.push_back(Event::Permitted {
-            type_url: session.types[at].url().clone(),
-            name,
-            waited: self.now.saturating_sub(since),
-            ready,
-        });
     }
 
     /// The resources that lead to a cluster which is not ready and to which they did not lead before, and that cluster.
@@ -121,4 +107,19 @@ impl Step<'_> {
         }
         waiting
     }
+}
+
+pub(super) fn tell_permitted(
+    session: &mut Session,
+    at: usize,
+    name: Name,
+    waited: Duration,
+    ready: bool,
+) {
+    session.events.push_back(Event::Permitted {
+        type_url: session.types[at].url().clone(),
+        name,
+        waited,
+        ready,
+    });
 }

@@ -2,6 +2,7 @@
 //! clusters that something still leads to.
 
 mod clusters;
+mod empty;
 mod holdings;
 mod holds;
 mod predecessor;
@@ -17,11 +18,14 @@ use portolan_core::{
     Name, References, ResourceSet, ResourceType, ResponseSplit, Snapshot, TypeUrl, View,
 };
 
+pub(super) use self::empty::tell_assigned;
+use self::holds::tell_permitted;
 pub(super) use self::predecessor::{arrive, awaits_clusters};
+use self::tables::tell_released;
 use super::Session;
-use crate::transition::{Hold, Plan, SafeTimes};
+use crate::transition::{Hold, SafeTimes};
 use crate::type_state::TypeState;
-use crate::{Nonce, Scope, SessionConfig};
+use crate::{Nonce, Release, Scope, SessionConfig};
 
 /// What is permitted of `target`. Requests and publications are answered from it alike.
 pub(super) fn permit(
@@ -44,7 +48,7 @@ pub(super) fn permit(
     let ends = gate.and_then(|gate| Some((gate, ends(session, gate, target)?)));
     let (Some((gate, (from, to))), Some(times)) = (ends, config.transitions().safe()) else {
         if session.plan.shown.is_some() {
-            end(session);
+            end(session, now);
         }
         return predecessor::before_clusters(session, target);
     };
@@ -195,8 +199,18 @@ fn leads(resource_type: &ResourceType, gate: &ResourceType) -> bool {
 
 /// Whether the client goes on with something because it rejected what would have replaced it.
 fn is_pinned(state: &TypeState) -> bool {
-    let mut pinned = state.plan.pins.names().into_iter();
-    pinned.any(|name| state.subscription.covers_name(&name))
+    let sent = state.known.base();
+    let is_wanted = |name: &Name| match sent {
+        Some(sent) => is_wanted(state, sent, name),
+        None => state.subscription.covers_name(name),
+    };
+    state.plan.pins.names().iter().any(is_wanted)
+}
+
+/// Whether the client asks for something, by its name or by an alias that it has in this set.
+fn is_wanted(state: &TypeState, set: &ResourceSet, name: &Name) -> bool {
+    let is_covered = |resource| state.subscription.covers(resource);
+    state.subscription.covers_name(name) || set.get(name).is_some_and(is_covered)
 }
 
 fn awaits(session: &Session, gate: usize, sent: Nonce) -> bool {
@@ -206,15 +220,23 @@ fn awaits(session: &Session, gate: usize, sent: Nonce) -> bool {
 }
 
 /// The stream has nothing more to do with plans.
-fn end(session: &mut Session) {
-    session.plan = Plan {
-        clusters_first: session.plan.clusters_first,
-        ..Plan::default()
-    };
-    session
-        .types
-        .iter_mut()
-        .for_each(|state| state.plan.clear());
+fn end(session: &mut Session, now: Duration) {
+    let plan = core::mem::take(&mut session.plan);
+    session.plan.clusters_first = plan.clusters_first;
+    if let Some(gate) = session.types.iter().position(is_gate) {
+        tell_released(session, gate, plan.removals.names(), Release::Unfollowed);
+    }
+    for at in 0..session.types.len() {
+        let (held, lingering) = session.types[at].plan.clear();
+        for (name, hold) in held {
+            if let Some(since) = hold.since {
+                let waited = now.saturating_sub(since);
+                tell_permitted(session, at, name, waited, true);
+            }
+        }
+        let names = lingering.into_keys().collect();
+        tell_released(session, at, names, Release::Unfollowed);
+    }
 }
 
 fn note_deadline(session: &mut Session, times: &SafeTimes) {
@@ -265,10 +287,12 @@ impl<'a> Step<'a> {
         // Of a client that has just come nothing is known, and nothing is new to it.
         let from = former(session, state).unwrap_or(&to).clone();
         let from = as_sent(state, from, &to);
-        let is_wanted = |name: &Name| state.subscription.covers_name(name);
         self.pinned |= is_pinned(state);
         self.moves |= (state.begun && !state.known.is_at(&from)) || !state.window.is_settled();
-        self.moves |= to.diff_from(&from).names().any(is_wanted);
+        let diff = to.diff_from(&from);
+        let mut changed = diff.names();
+        self.moves |=
+            changed.any(|name| is_wanted(state, &from, name) || is_wanted(state, &to, name));
         self.hold(session, at, &from, &to);
         if *session.types[at].url() == ROUTE {
             self.linger(session, at, &from, &to);
@@ -277,6 +301,7 @@ impl<'a> Step<'a> {
         let (url, before) = (state.url().clone(), state.plan.as_before());
         let before = with_their_places(&state.resource_type, &state.plan.held, before, &from, &to);
         self.note_named(&from, &before);
+        self.tell_led(session, at, (&from, &to), &before);
         if url == LISTENER {
             self.note_drains(session, &from, &to, &before);
         }

@@ -27,7 +27,9 @@ impl Step<'_> {
             let known = before.get(name).copied();
             let state = &session.types[at];
             // What was rejected is not what connections use.
-            let drains = state.subscription.names().contains(name)
+            let resource = from.get(name);
+            let is_named = |table| state.subscription.names_resource(table);
+            let drains = resource.is_some_and(is_named)
                 && !state.suspects.contains(name)
                 && (known.is_some() || !self.is_named(session, name));
             if !drains {

@@ -146,6 +146,11 @@ pub(super) const CONFIG_SOURCE: &[(At, Supplier)] = &[
 /// `Cluster.health_checks`: clusters that have some warm until they have passed.
 pub(super) const HEALTH_CHECKS: At = At("health_checks", 8);
 
+/// Of an assignment, its localities; of these, what holds endpoints or says where to discover them: `lb_endpoints`,
+/// `load_balancer_endpoints` and `leds_cluster_locality_config`.
+pub(super) const LOCALITIES: u64 = 2;
+pub(super) const LOCALITY_MEMBERS: [u64; 3] = [2, 7, 8];
+
 /// What resources are, by type; of other types they refer to nothing.
 const ROOTS: &[(TypeUrl, &Message)] = &[
     (CLUSTER, &cluster::CLUSTER),

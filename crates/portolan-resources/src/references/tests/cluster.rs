@@ -49,6 +49,22 @@ fn b72_endpoints_of_a_named_management_server_are_asked_for_on_a_stream_of_their
 }
 
 #[test]
+fn an_assignment_without_endpoints_is_empty() {
+    let is_empty = |text: &str| facts(&ENDPOINT, text).is_empty();
+    assert!(is_empty(r#"cluster_name: "c""#));
+    assert!(is_empty(
+        r#"cluster_name: "c" endpoints { priority: 1 } endpoints {}"#
+    ));
+    assert!(!is_empty(
+        r#"cluster_name: "c" endpoints {} endpoints { lb_endpoints {} }"#
+    ));
+    assert!(!is_empty(
+        r#"cluster_name: "c" endpoints { leds_cluster_locality_config { leds_config @ADS leds_collection_name: "x" } }"#
+    ));
+    assert!(!facts(&CLUSTER, r#"name: "c""#).is_empty());
+}
+
+#[test]
 fn endpoints_alone_prove_readiness_of_a_plain_cluster_only() {
     const PLAIN: &str = r#"name: "c" type: EDS eds_cluster_config { eds_config @ADS }"#;
     let ready_when = |more: &str| facts(&CLUSTER, &format!("{PLAIN} {more}")).ready_when();

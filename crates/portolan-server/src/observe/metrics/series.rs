@@ -93,6 +93,8 @@ pub(super) struct TypeSeries {
     pub(super) withheld: Counter,
     pub(super) withheld_expired: Counter,
     pub(super) retained: Counter,
+    pub(super) abandoned: Counter,
+    pub(super) empty: Counter,
 }
 
 impl TypeSeries {
@@ -113,6 +115,8 @@ impl TypeSeries {
             withheld: table::WITHHELD.counter_of(labels),
             withheld_expired: table::WITHHELD_EXPIRED.counter_of(labels),
             retained: table::RETAINED.counter_of(labels),
+            abandoned: table::ABANDONED.counter_of(labels),
+            empty: table::EMPTY.counter_of(labels),
         }
     }
 }

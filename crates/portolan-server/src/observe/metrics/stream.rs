@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::Gauge;
 use portolan_core::{Generation, TypeUrl};
-use portolan_engine::{Event, Reason};
+use portolan_engine::{Event, Reason, Release};
 use tokio::time::Instant;
 
 use super::series::{MethodSeries, Series};
@@ -188,6 +188,14 @@ impl Callbacks for StreamMetrics {
             Event::Retained {
                 type_url, names, ..
             } => of_type(type_url).retained.increment(names.len() as u64),
+            Event::Released {
+                type_url,
+                names,
+                because: Release::Silence,
+            } => of_type(type_url).abandoned.increment(names.len() as u64),
+            Event::Empty {
+                type_url, names, ..
+            } => of_type(type_url).empty.increment(names.len() as u64),
             Event::Settled {
                 generation,
                 rejecting,

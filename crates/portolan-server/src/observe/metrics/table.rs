@@ -90,6 +90,16 @@ pub(super) const RETAINED: Metric = Metric::counter(
     &[TYPE, METHOD],
     "resources that were gone and had to stay for a client",
 );
+pub(super) const ABANDONED: Metric = Metric::counter(
+    "portolan_abandoned_total",
+    &[TYPE, METHOD],
+    "resources that were removed although the client had not left them, because it said nothing for the longest it may",
+);
+pub(super) const EMPTY: Metric = Metric::counter(
+    "portolan_empty_total",
+    &[TYPE, METHOD],
+    "clusters that were left without endpoints, or newly led to while they had none",
+);
 pub(super) const SUPPRESSED: Metric = Metric::counter(
     "portolan_suppressed_total",
     &[METHOD],
@@ -111,7 +121,7 @@ pub(super) const NOTICE_TO_SETTLED: Metric = Metric::histogram(
     "from the source's notice of a publication until the last acknowledgement on a stream: `accepted`, or `rejecting` some of it",
 );
 
-pub(super) const ALL: [&Metric; 20] = [
+pub(super) const ALL: [&Metric; 22] = [
     &STREAMS,
     &OPENED,
     &CLOSED,
@@ -128,6 +138,8 @@ pub(super) const ALL: [&Metric; 20] = [
     &WITHHELD,
     &WITHHELD_EXPIRED,
     &RETAINED,
+    &ABANDONED,
+    &EMPTY,
     &SUPPRESSED,
     &SUPERSEDED,
     &NOTICE_TO_RESPONSE,

@@ -10,6 +10,7 @@ mod node_status;
 mod progress;
 #[cfg(test)]
 mod tests;
+mod transition_status;
 mod type_status;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub(super) use self::entry::Entry;
 use self::index::{Index, Slot};
 pub use self::node_status::{NodeStatus, StreamStatus};
 use self::progress::Progress;
+pub use self::transition_status::{RetainedStatus, TransitionStatus, WithheldStatus};
 pub use self::type_status::{RejectionStatus, ResponseStatus, TypeStatus};
 use crate::StreamInfo;
 

@@ -104,6 +104,14 @@ impl Progress {
                     self.types.iter_mut().for_each(TypeStatus::clear_rejection);
                 }
             }
+            Event::Withheld { type_url, .. }
+            | Event::Permitted { type_url, .. }
+            | Event::Retained { type_url, .. }
+            | Event::Released { type_url, .. }
+            | Event::Empty { type_url, .. } => {
+                self.of_type(type_url, full_state).transition.event(event);
+                return;
+            }
             _ => return,
         }
         self.note_settled();

@@ -4,6 +4,8 @@ use std::time::SystemTime;
 use portolan_core::{Generation, TypeUrl, Version};
 use portolan_engine::Nonce;
 
+use super::TransitionStatus;
+
 /// What a stream was sent of one type, and what it said of it.
 #[derive(Clone, Debug)]
 pub struct TypeStatus {
@@ -17,6 +19,7 @@ pub struct TypeStatus {
     rejection: Option<RejectionStatus>,
     /// The newest response that was accepted or rejected.
     answered: Option<Nonce>,
+    pub(super) transition: TransitionStatus,
 }
 
 impl TypeStatus {
@@ -30,6 +33,7 @@ impl TypeStatus {
             accepted: None,
             rejection: None,
             answered: None,
+            transition: TransitionStatus::default(),
         }
     }
 
@@ -102,6 +106,12 @@ impl TypeStatus {
     #[must_use]
     pub fn rejection(&self) -> Option<&RejectionStatus> {
         self.rejection.as_ref()
+    }
+
+    /// What of the type waits for clusters or stays although it is gone.
+    #[must_use]
+    pub fn transition(&self) -> &TransitionStatus {
+        &self.transition
     }
 
     /// Whether the client rejects something: short for `rejection().is_some()`.
