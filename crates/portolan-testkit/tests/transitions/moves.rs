@@ -386,6 +386,28 @@ fn all_names_may_be_replaced_at_once() {
     }
 }
 
+/// The listener that names it waits to be replaced, and only then do connections drain.
+#[test]
+fn a_table_stays_until_its_listener_has_drained_however_long_that_waited() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let next = [
+            fixture::cluster("b"),
+            fixture::tcp_listener("m").leads_to("b"),
+        ];
+        publish(&shelf, next.clone());
+        pair.advance(secs(10));
+        assert!(pair.client.envoy.listeners().contains_key("l"), "{kind:?}");
+        shelf.put([fixture::endpoints("b", "1")]);
+        pair.advance(DRAIN + secs(4));
+        assert!(!pair.client.envoy.listeners().contains_key("l"), "{kind:?}");
+        expect_no_faults(&pair);
+        pair.advance(secs(60));
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
 /// A version of it that was published and never sent is not what connections use, and may be bad.
 #[test]
 fn a_table_that_is_gone_stays_as_the_client_has_it() {

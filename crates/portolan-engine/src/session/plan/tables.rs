@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use portolan_core::well_known::ROUTE;
-use portolan_core::{Name, ResourceSet};
+use portolan_core::{Name, ResourceSet, TypeUrl};
 
 use super::{Step, leads};
 use crate::session::Session;
@@ -31,11 +31,13 @@ impl Step<'_> {
             let is_named = |table| state.subscription.names_resource(table);
             let drains = resource.is_some_and(is_named)
                 && !state.suspects.contains(name)
-                && (known.is_some() || !self.is_named(session, name));
+                && (known.is_some() || !self.is_named(session, name, |url| self.target.set(url)));
             if !drains {
                 continue;
             }
-            let since = known.unwrap_or(self.now);
+            // While a listener stays that names it, because what replaces that waits, nothing drains yet.
+            let stays = self.is_named(session, name, |url| self.shown(url));
+            let since = known.filter(|_| !stays).unwrap_or(self.now);
             if since.saturating_add(cap) <= self.now {
                 over.push(name.clone());
                 continue;
@@ -55,14 +57,27 @@ impl Step<'_> {
         tell_released(session, at, given_up, Release::Accepted);
     }
 
-    /// Whether a resource of the target names the table.
-    fn is_named(&self, session: &Session, name: &Name) -> bool {
+    /// Whether something in these sets names the table, of which there is one for each type.
+    fn is_named<'a>(
+        &self,
+        session: &Session,
+        name: &Name,
+        set: impl Fn(&TypeUrl) -> Option<&'a ResourceSet>,
+    ) -> bool {
         let gate = &session.types[self.gate].resource_type;
-        self.target.sets().any(|(url, set)| {
-            *url != ROUTE
-                && leads(&self.config.types().get(url), gate)
-                && set.refers_to(self.references(), &ROUTE, name)
+        let types = self.config.types().iter();
+        let mut parents = types.filter(|t| *t.url() != ROUTE && leads(t, gate));
+        parents.any(|parent| {
+            let set = set(parent.url());
+            set.is_some_and(|set| set.refers_to(self.references(), &ROUTE, name))
         })
+    }
+
+    /// What is shown of a type, as far as that is decided.
+    fn shown(&self, url: &TypeUrl) -> Option<&ResourceSet> {
+        let mut instead = self.sets.iter().filter(|(shown, _)| shown == url);
+        let instead = instead.next().map(|(_, set)| set);
+        instead.or_else(|| self.target.set(url))
     }
 }
 

@@ -217,7 +217,13 @@ impl EnvoyClient {
 
     fn take_routes(&mut self, now: Duration, response: &Response) {
         let drained = now + self.drain_time;
-        for resource in response.resources.iter().filter(|r| !self.taste.rejects(r)) {
+        // What it gave up meanwhile nobody takes.
+        let asked = self.mux.names(&ROUTE);
+        let wanted = response
+            .resources
+            .iter()
+            .filter(|r| asked.contains(r.name()));
+        for resource in wanted.filter(|r| !self.taste.rejects(r)) {
             self.listeners.route(drained, resource);
         }
         self.settle(response);
