@@ -1,7 +1,7 @@
 //! Reads what a request says of the responses before it. A NACK is the presence of an error, whatever its code and
 //! whatever version the request carries (C-099 to C-101).
 
-use super::Session;
+use super::{Session, plan};
 use crate::escape::escape;
 use crate::touched::Touched;
 use crate::type_state::TypeState;
@@ -13,6 +13,7 @@ const MAX_ECHO: usize = 64;
 
 pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
     let safe = session.config.transitions().safe().is_some();
+    let leads = safe && plan::leads_to_followed(session, at);
     let state = &mut session.types[at];
     if text.is_empty() && state.window.newest().is_none() {
         return;
@@ -37,7 +38,7 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
                 }
             }
             if safe && error.is_some() && !(whole && overtaken) {
-                pin(state, &settled.touched, settled.touched.len());
+                pin(state, &settled.touched, settled.touched.len(), leads);
             }
             match error {
                 Some(_) if !overtaken => state.suspects.add(settled.touched),
@@ -53,6 +54,7 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
 
 pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
     let safe = session.config.transitions().safe().is_some();
+    let leads = safe && plan::leads_to_followed(session, at);
     let state = &mut session.types[at];
     let nonce = Nonce::parse(text);
     let stale = nonce.is_none() || nonce != state.window.newest();
@@ -67,7 +69,7 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
                     state.lives.distrust();
                 }
                 if safe {
-                    pin(state, &rejected.touched, all);
+                    pin(state, &rejected.touched, all, leads);
                 }
                 state.suspects.add(rejected.touched);
                 rejected.sent
@@ -80,11 +82,12 @@ pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<
     }
 }
 
-/// The client goes on with what something would have replaced that it rejected.
-fn pin(state: &mut TypeState, rejected: &Touched, all: usize) {
+/// The client goes on with what something would have replaced that it rejected. What it is that clusters stay for is sent
+/// again, where nothing else would end that; for nothing else does a stale rejection have a sequel (C-111).
+fn pin(state: &mut TypeState, rejected: &Touched, all: usize, leads: bool) {
     for name in state.plan.pin(rejected, all, &state.window) {
-        if state.subscription.covers_name(&name) {
-            state.owed.reanswer(name);
+        if leads && state.subscription.covers_name(&name) {
+            state.reanswer(&name);
         }
     }
 }

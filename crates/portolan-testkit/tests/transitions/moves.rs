@@ -169,7 +169,8 @@ fn what_waits_is_told_to_wait_no_longer_when_the_wildcard_ends() {
     publish(&shelf, leading_to("b"));
     pair.advance(secs(1));
     pair.take_events();
-    pair.client.want(&CLUSTER, ["b"]);
+    pair.client.subscribe(&CLUSTER, ["b"]);
+    pair.client.unsubscribe(&CLUSTER, ["*"]);
     pair.drive();
     let events = pair.take_events();
     let goes =

@@ -183,6 +183,11 @@ fn as_sent(state: &TypeState, shown: ResourceSet, to: &ResourceSet) -> ResourceS
     shown.keeping(sent, &unsent)
 }
 
+/// Whether resources of the type may refer to clusters, and what the client has of these is followed.
+pub(super) fn leads_to_followed(session: &Session, at: usize) -> bool {
+    session.plan.shown.is_some() && gate(session).is_some_and(|gate| is_parent(session, gate, at))
+}
+
 /// Whether resources of the type may refer to clusters.
 fn is_parent(session: &Session, gate: usize, at: usize) -> bool {
     leads(
