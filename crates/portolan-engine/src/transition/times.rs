@@ -92,8 +92,9 @@ impl SafeTimes {
     }
 
     /// How long the client lets connections of a listener that was replaced go on, with the old configuration. Default
-    /// 600 s, as Envoy's `--drain-time-s`. Clusters that stand in such a listener stay so long; so do, at most, route
-    /// tables that the client still asks for and no listener uses, with their clusters.
+    /// 600 s, as Envoy's `--drain-time-s`. Clusters that stand in such a listener stay so long; so do route tables that the
+    /// client still asks for and no listener names, with their clusters, and at most for the [hold](Self::with_hold) and
+    /// the [grace](Self::with_grace) besides.
     #[must_use]
     pub fn with_drain(mut self, time: Duration) -> Self {
         self.drain = time;
@@ -122,5 +123,12 @@ impl SafeTimes {
     #[must_use]
     pub fn drain(&self) -> Duration {
         self.drain
+    }
+
+    /// How long a table stays that no listener names any more. The new listener takes the place of the old one when it
+    /// has its own table: for that it waits no longer than a route does here.
+    pub(crate) fn linger(&self) -> Duration {
+        let replaced = self.hold.saturating_add(self.drain);
+        replaced.saturating_add(self.grace)
     }
 }

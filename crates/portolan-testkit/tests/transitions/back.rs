@@ -149,3 +149,69 @@ fn b28_what_leads_to_clusters_waits_until_those_are_asked_for() {
         expect_no_faults(&pair);
     }
 }
+
+/// A table that an answer leaves out is not taken away by that, and may still be used.
+#[test]
+fn a_table_that_was_left_out_of_the_last_answer_keeps_its_cluster() {
+    let table = |name: &str| {
+        vec![
+            fixture::static_cluster("a"),
+            fixture::listener("l", name),
+            fixture::route(name, ["a"]),
+        ]
+    };
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, table("r"));
+        publish(&shelf, table("q"));
+        pair.drive();
+        let mut bad = table("q");
+        bad[2] = fixture::route("q", ["a"]).bad();
+        pair.disconnect();
+        publish(&shelf, bad);
+        pair.connect();
+        pair.drive();
+        publish(&shelf, table("r"));
+        pair.drive();
+        assert!(pair.client.envoy.routes().contains_key("q"), "{kind:?}");
+        pair.disconnect();
+        publish(&shelf, leading_to("b"));
+        pair.connect();
+        pair.advance(secs(10));
+        expect_no_faults(&pair);
+        pair.advance(DRAIN + secs(60));
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
+/// In state of the world a version says what a client once accepted, and not that it still had it when it asked again.
+#[test]
+fn a_table_that_a_client_gave_up_and_asks_for_again_is_new_to_it() {
+    let warming = |cluster: &str| {
+        let mut resources = leading_to(cluster);
+        drop(resources.remove(1));
+        resources[1] = fixture::listener("l", "s");
+        resources[2] = fixture::route("s", [cluster]);
+        resources
+    };
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("b"));
+        publish(&shelf, warming("a"));
+        shelf.put([fixture::endpoints("a", "1")]);
+        pair.drive();
+        publish(&shelf, leading_to("b"));
+        pair.advance(DRAIN + secs(30));
+        assert!(!pair.client.envoy.routes().contains_key("s"), "{kind:?}");
+        publish(&shelf, warming("a"));
+        pair.drive();
+        pair.disconnect();
+        publish(&shelf, warming("c"));
+        pair.connect();
+        pair.advance(secs(10));
+        expect_no_faults(&pair);
+        shelf.put([fixture::endpoints("c", "1")]);
+        pair.advance(DRAIN + secs(60));
+        assert_eq!(clusters(&pair), ["c"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}

@@ -409,6 +409,28 @@ fn a_table_stays_until_its_listener_has_drained_however_long_that_waited() {
     }
 }
 
+/// The listener that replaces it has been sent, and takes its place only with a table of its own.
+#[test]
+fn a_table_stays_until_its_listener_has_drained_however_long_its_successor_waits_for_a_table() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let next = [
+            fixture::cluster("b"),
+            fixture::listener("l", "s"),
+            fixture::route("s", ["b"]),
+        ];
+        publish(&shelf, next);
+        pair.advance(secs(14));
+        shelf.put([fixture::endpoints("b", "1")]);
+        pair.advance(DRAIN - secs(1));
+        expect_no_faults(&pair);
+        assert_eq!(clusters(&pair), ["a", "b"], "{kind:?}");
+        pair.advance(secs(60));
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
 /// A version of it that was published and never sent is not what connections use, and may be bad.
 #[test]
 fn a_table_that_is_gone_stays_as_the_client_has_it() {

@@ -75,19 +75,24 @@ impl Holdings<'_> {
     }
 
     /// What of such a set the client has that names what it wants.
+    ///
+    /// What was not in it the client may have from before: that something is left out of an answer does not take it away.
+    /// And what was in it the client may have given up since and ask for anew, so that is not to be sent.
     pub(super) fn named_in(&self, accepted: &ResourceSet) -> ResourceSet {
         let mut edit = self.to.edit();
         self.new.iter().for_each(|name| {
             edit.remove(name.clone());
         });
         for name in self.state.subscription.names().iter() {
-            match accepted.held(name) {
-                Some(held) => {
-                    edit.upsert(held.clone());
+            let there = self.to.held(name).filter(|there| {
+                let held = accepted.held(name);
+                held.is_some_and(|held| held.version() == there.version())
+            });
+            match there {
+                Some(there) => {
+                    edit.upsert(there.clone());
                 }
-                None => {
-                    edit.remove(name.clone());
-                }
+                None => put_pending(self.state, name, &mut edit),
             }
         }
         self.shared(finished(edit, self.to))

@@ -245,13 +245,15 @@ fn end(session: &mut Session, now: Duration) {
 }
 
 fn note_deadline(session: &mut Session, times: &SafeTimes) {
-    let cap = times.drain().saturating_add(times.grace());
     let of_type = |state: &TypeState| {
         let held = state.plan.held.values().filter(|hold| !hold.rejected);
         let held = held.filter_map(|hold| hold.since);
         let held = held.min().map(|since| since.saturating_add(times.hold()));
         let lingering = state.plan.lingering.values().min();
-        [held, lingering.map(|since| since.saturating_add(cap))]
+        [
+            held,
+            lingering.map(|since| since.saturating_add(times.linger())),
+        ]
     };
     let types = session.types.iter().flat_map(of_type).flatten();
     let removals = session.plan.removals.deadline(times);

@@ -20,16 +20,15 @@ impl Step<'_> {
         to: &ResourceSet,
     ) {
         let before = core::mem::take(&mut session.types[at].plan.lingering);
-        let cap = self.times.drain().saturating_add(self.times.grace());
         let (mut lingering, mut retained) = (BTreeMap::new(), Vec::new());
         let mut over = Vec::new();
         for name in to.diff_from(from).removals() {
             let known = before.get(name).copied();
             let state = &session.types[at];
             // What was rejected is not what connections use.
-            let resource = from.get(name);
+            let held = from.held(name);
             let is_named = |table| state.subscription.names_resource(table);
-            let drains = resource.is_some_and(is_named)
+            let drains = held.is_some_and(is_named)
                 && !state.suspects.contains(name)
                 && (known.is_some() || !self.is_named(session, name, |url| self.target.set(url)));
             if !drains {
@@ -38,7 +37,7 @@ impl Step<'_> {
             // While a listener stays that names it, because what replaces that waits, nothing drains yet.
             let stays = self.is_named(session, name, |url| self.shown(url));
             let since = known.filter(|_| !stays).unwrap_or(self.now);
-            if since.saturating_add(cap) <= self.now {
+            if since.saturating_add(self.times.linger()) <= self.now {
                 over.push(name.clone());
                 continue;
             }
