@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use portolan_core::well_known::{self, CLUSTER, ROUTE};
+use portolan_core::well_known::{self, CLUSTER, ENDPOINT, ROUTE};
 use portolan_core::{Facts, ReadyWhen, Reference, References, Resource, Snapshot, TypeUrl};
 use portolan_server::{Callbacks, SafeTimes, SessionConfig, StreamInfo, Transitions, XdsServer};
 use tracing::callsite::rebuild_interest_cache;
@@ -134,17 +134,21 @@ async fn eventful_life(xds: &XdsServer, source: &TestSource) {
     xds.drained().await;
 }
 
-/// A route table's body is the name of the cluster that it leads to.
+/// A route table's body is the name of the cluster that it leads to, and a cluster's that of its assignment.
 #[derive(Debug)]
 struct Tables;
 
 impl References for Tables {
     fn facts(&self, type_url: &TypeUrl, body: &Bytes) -> Facts {
-        let to = std::str::from_utf8(body)
-            .ok()
-            .filter(|_| *type_url == ROUTE);
-        let references = to.map(|name| Reference::new(CLUSTER, name, "cluster"));
-        Facts::new(Vec::from_iter(references), ReadyWhen::Acked)
+        let target = match type_url {
+            url if *url == ROUTE => Some((CLUSTER, "cluster")),
+            url if *url == CLUSTER => Some((ENDPOINT, "eds")),
+            _ => None,
+        };
+        let name = std::str::from_utf8(body).unwrap_or_default();
+        let references = target.map(|(url, path)| Reference::new(url, name, path));
+        let facts = Facts::new(Vec::from_iter(references), ReadyWhen::Acked);
+        facts.with_empty(*type_url == ENDPOINT && body.is_empty())
     }
 }
 
@@ -153,6 +157,7 @@ fn leading_to(cluster: &'static str) -> Snapshot {
     for resource in [
         Resource::builder(CLUSTER, cluster, cluster),
         Resource::builder(ROUTE, "r", cluster),
+        Resource::builder(ENDPOINT, cluster, ""),
     ] {
         snapshot.insert(resource).unwrap();
     }

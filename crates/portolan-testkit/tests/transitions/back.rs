@@ -215,3 +215,32 @@ fn a_table_that_a_client_gave_up_and_asks_for_again_is_new_to_it() {
         expect_no_faults(&pair);
     }
 }
+
+/// Of an answer that it rejects a client may take what is good, and does not say so when it comes back.
+#[test]
+fn a_table_that_was_good_in_a_rejected_answer_keeps_its_cluster() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, [fixture::static_cluster("a")]);
+        let tables = [
+            fixture::static_cluster("a"),
+            fixture::listener("l", "r"),
+            fixture::listener("m", "bad"),
+            fixture::route("r", ["a"]),
+            fixture::route("bad", ["a"]).bad(),
+        ];
+        publish(&shelf, tables);
+        pair.drive();
+        assert_eq!(pair.client.envoy.routes()["r"], "to=a", "{kind:?}");
+        pair.disconnect();
+        let next = [
+            fixture::static_cluster("b"),
+            fixture::listener("l", "s"),
+            fixture::route("s", ["b"]),
+        ];
+        publish(&shelf, next);
+        pair.connect();
+        pair.advance(DRAIN + secs(60));
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}

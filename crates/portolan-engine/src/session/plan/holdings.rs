@@ -7,13 +7,12 @@ use alloc::vec::Vec;
 
 use portolan_core::{Name, Resource, ResourceSet, ResourceSetEdit};
 
+use crate::everything;
 use crate::type_state::TypeState;
-use crate::{Variant, everything};
 
 /// What there is to say of it.
 pub(super) struct Holdings<'a> {
     pub(super) state: &'a TypeState,
-    pub(super) variant: Variant,
     /// What there is now.
     pub(super) to: &'a ResourceSet,
     /// What there was, newest first.
@@ -57,13 +56,12 @@ impl Holdings<'_> {
         self.shared(finished(edit, self.to))
     }
 
-    /// Delta clients go on with what is gone as long as they use it, and do not say so.
+    /// What a client asks for by name it may have without saying so: it does not speak of what is gone, nor of what was
+    /// good in an answer that it rejected.
     fn keep_unclaimed(&self, edit: &mut ResourceSetEdit) {
-        let (state, to) = (self.state, self.to);
-        let asked = state.subscription.names().iter();
-        let asked = asked.filter(|_| self.variant == Variant::Delta);
-        for name in asked.filter(|name| to.held(name).is_none() && !state.known.claims(name)) {
-            put_pending(state, name, edit);
+        let asked = self.state.subscription.names().iter();
+        for name in asked.filter(|name| !self.state.known.claims(name)) {
+            put_pending(self.state, name, edit);
         }
     }
 

@@ -190,7 +190,6 @@ fn holdings(
     };
     let holdings = Holdings {
         state,
-        variant: session.variant,
         to,
         history: &view.history(state.url()),
         new: &new,
