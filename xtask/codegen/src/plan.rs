@@ -15,7 +15,7 @@ use crate::rules::{Annotations, Rules};
 use crate::rust::{Files, HEADER};
 
 /// Fields of a message that the tables have room for: the bits of `Members`.
-const MOST_FIELDS: usize = 128;
+const MOST_FIELDS: usize = 64;
 
 /// The tables, one module.
 pub(crate) fn generate(pool: &DescriptorPool) -> Result<Files> {
@@ -281,7 +281,7 @@ fn line(field: &FieldDescriptor, times: &str, holds: &str, asked: bool) -> Line 
 
 fn members_of(bits: impl Iterator<Item = bool>) -> String {
     let members = bits.enumerate().filter(|(_, bit)| *bit);
-    let members = members.fold(0_u128, |all, (at, _)| all | 1 << at);
+    let members = members.fold(0_u64, |all, (at, _)| all | 1 << at);
     format!("{members:#x}")
 }
 

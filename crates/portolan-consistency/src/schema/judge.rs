@@ -13,7 +13,8 @@ impl Text {
         if self.or_empty && text.is_empty() {
             return;
         }
-        if self.min_len > 0 || self.max_len < usize::MAX {
+        // A character has one to four bytes: mostly there is no need to count them.
+        if text.len().div_ceil(4) < self.min_len || text.len() > self.max_len {
             let len = text.chars().count();
             judge_len(len, self.min_len, self.max_len, "character", tell);
         }
@@ -166,10 +167,12 @@ impl<N: Copy> Bound<N> {
 
 impl Enum {
     pub(super) fn judge(&self, value: i32, tell: Tell<'_>) {
-        if self
-            .defined
-            .is_some_and(|defined| defined.binary_search(&value).is_err())
-        {
+        // Most enums count up from 0.
+        let is_defined = |defined: &[i32]| {
+            let counted = usize::try_from(value).ok().and_then(|at| defined.get(at));
+            counted == Some(&value) || defined.binary_search(&value).is_ok()
+        };
+        if !self.defined.is_none_or(is_defined) {
             tell(
                 Rule::DefinedOnly,
                 format_args!("{value} is no value of the enum"),

@@ -20,7 +20,7 @@ pub(super) struct Message {
 }
 
 /// Fields of a message, a bit for each place in [`Message::fields`].
-pub(super) type Members = u128;
+pub(super) type Members = u64;
 
 #[derive(Debug)]
 pub(super) struct Oneof {
@@ -35,6 +35,8 @@ pub(super) struct Field {
     pub(super) name: &'static str,
     pub(super) times: Times,
     pub(super) holds: Holds,
+    /// How it is encoded, an element of several by itself.
+    pub(super) wire: Wire,
 }
 
 /// How often a field is there.
@@ -202,11 +204,17 @@ impl Items {
         max: usize::MAX,
         unique: false,
     };
+
+    /// Whether so many are right whatever they are.
+    #[inline]
+    pub(super) fn allow(&self, count: usize) -> bool {
+        self.min <= count && count <= self.max && !(self.unique && count > 1)
+    }
 }
 
 impl Holds {
     /// How it is encoded, an element of several by itself.
-    pub(super) fn wire(&self) -> Wire {
+    pub(super) const fn wire(&self) -> Wire {
         match self {
             Self::Opaque(wire) => *wire,
             Self::Integer(..) | Self::Truth(_) | Self::Enum(_) => Wire::Varint,
@@ -250,6 +258,7 @@ pub(super) const fn field(number: u32, name: &'static str, times: Times, holds: 
         name,
         times,
         holds,
+        wire: holds.wire(),
     }
 }
 
@@ -264,6 +273,7 @@ impl Message {
     };
 
     /// The place of a field among the fields; quick where it is this one or the next.
+    #[inline]
     pub(super) fn find(&self, number: u32, near: usize) -> Option<usize> {
         for at in [near, near + 1] {
             if self.fields.get(at).is_some_and(|f| f.number == number) {

@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use super::judge::Seconds;
-use super::plan::{Field, Holds, Items, Message, Real, Times, Wire};
+use super::plan::{Field, Holds, Items, Members, Message, Real, Times};
 use super::validator::message_of;
-use super::wire::{self, Malformed, Value};
+use super::wire::{self, Malformed, Order, Value};
 use super::{Rule, Validator, Violation};
 
 /// How deep messages may lie in each other; readers of protobuf take no more by default.
@@ -16,7 +16,18 @@ const MAX_DEPTH: usize = 100;
 /// times [`MAX_DEPTH`]. Nothing is allocated where nothing is wrong, unless a reader would have to put parts together.
 pub(super) struct Walk<'v> {
     validator: &'v Validator,
+    pace: Pace,
     found: Vec<Violation>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Looks at everything once, as far as nothing is wrong and messages lie [in order](wire::Order).
+    Quick,
+    /// Something is not so: nothing was told, and one has to begin anew.
+    GivenUp,
+    /// Puts each message in order before it looks into it, and tells what is wrong.
+    Thorough,
 }
 
 /// How one came to where the walk is, from the end.
@@ -42,6 +53,7 @@ enum Step<'a> {
 pub(super) fn walk(validator: &Validator, type_url: &str, bytes: &[u8]) -> Vec<Violation> {
     let mut walk = Walk {
         validator,
+        pace: Pace::Quick,
         found: Vec::new(),
     };
     let start = Way {
@@ -50,7 +62,15 @@ pub(super) fn walk(validator: &Validator, type_url: &str, bytes: &[u8]) -> Vec<V
         depth: 0,
         field: ("", ""),
     };
-    match message_of(type_url) {
+    let plan = message_of(type_url);
+    if let Some(plan) = plan {
+        walk.message(plan, bytes, &start);
+        if walk.pace == Pace::Quick {
+            return Vec::new();
+        }
+    }
+    walk.pace = Pace::Thorough;
+    match plan {
         Some(plan) => walk.message(plan, bytes, &start),
         None => walk.tell_unknown(type_url, &start),
     }
@@ -66,38 +86,25 @@ impl Walk<'_> {
                 format_args!("lies more than {MAX_DEPTH} messages deep"),
             );
         }
-        let walked = wire::settled(plan, bytes).and_then(|(bytes, seen)| {
-            self.fields(plan, &bytes, way)?;
-            let mut unseen = plan.asked & !seen;
-            while unseen != 0 && !self.is_full() {
-                let at = unseen.trailing_zeros() as usize;
-                unseen &= unseen - 1;
-                self.absent(plan, &plan.fields[at], way)?;
+        let walked = match self.pace {
+            Pace::Thorough => {
+                wire::settled(plan, bytes).and_then(|bytes| self.fields(plan, &bytes, way))
             }
-            for oneof in plan.oneofs.iter().filter(|oneof| oneof.required) {
-                if oneof.members & seen == 0 {
-                    let way = way.at(plan, oneof.name, Step::Field(oneof.name));
-                    self.tell(
-                        &way,
-                        Rule::OneofRequired,
-                        format_args!("one of its fields must be there"),
-                    );
-                }
-            }
-            Ok(())
-        });
+            _ => self.fields(plan, bytes, way),
+        };
         if let Err(malformed) = walked {
             self.tell_malformed(way, malformed);
         }
     }
 
-    /// All fields that are there, of a message whose elements lie together.
+    /// All fields of a message whose elements lie together.
     fn fields(
         &mut self,
         plan: &'static Message,
         bytes: &[u8],
         way: &Way<'_>,
     ) -> Result<(), Malformed> {
+        let mut order = Order::default();
         let (mut near, mut count) = (None, 0);
         for field in wire::fields(bytes) {
             let (number, value) = field?;
@@ -108,7 +115,7 @@ impl Walk<'_> {
             if !value.fits(field) {
                 continue;
             }
-            if self.is_full() {
+            if self.is_done() {
                 return Ok(());
             }
             if near != Some(at) {
@@ -117,12 +124,16 @@ impl Walk<'_> {
                 }
                 (near, count) = (Some(at), 0);
             }
+            order.see(plan, at, value);
             count = self.field(plan, field, (value, count), way)?;
         }
-        match near {
-            Some(near) => self.judge_count(plan, &plan.fields[near], (count, bytes), way),
-            None => Ok(()),
+        if let Some(near) = near {
+            self.judge_count(plan, &plan.fields[near], (count, bytes), way)?;
         }
+        if self.pace == Pace::Quick && !order.is_kept(plan) {
+            self.pace = Pace::GivenUp;
+        }
+        self.judge_absent(plan, order.seen(), way)
     }
 
     /// A field of which so many were there before; gives how many there are with it.
@@ -142,7 +153,7 @@ impl Walk<'_> {
             }
             (holds, Value::Bytes(values)) if value.is_packed(field) => {
                 let mut count = count;
-                for value in wire::packed(values, holds.wire()) {
+                for value in wire::packed(values, field.wire) {
                     self.value(holds, value?, &element(count));
                     count += 1;
                 }
@@ -158,6 +169,32 @@ impl Walk<'_> {
         Ok(count + 1)
     }
 
+    /// What is not there.
+    fn judge_absent(
+        &mut self,
+        plan: &'static Message,
+        seen: Members,
+        way: &Way<'_>,
+    ) -> Result<(), Malformed> {
+        let mut unseen = plan.asked & !seen;
+        while unseen != 0 && !self.is_done() {
+            let at = unseen.trailing_zeros() as usize;
+            unseen &= unseen - 1;
+            self.absent(plan, &plan.fields[at], way)?;
+        }
+        for oneof in plan.oneofs.iter().filter(|oneof| oneof.required) {
+            if oneof.members & seen == 0 {
+                let way = way.at(plan, oneof.name, Step::Field(oneof.name));
+                self.tell(
+                    &way,
+                    Rule::OneofRequired,
+                    format_args!("one of its fields must be there"),
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// A field that is not there, and may be wrong by that.
     fn absent(
         &mut self,
@@ -171,14 +208,15 @@ impl Walk<'_> {
             Times::Required => self.tell(&to, Rule::Required, format_args!("must be there")),
             Times::Always if plan.entry => {
                 let to = way.at_part(field.name);
-                self.value(&field.holds, Value::default(field.holds.wire()), &to);
+                self.value(&field.holds, Value::default(field.wire), &to);
             }
-            Times::Always => self.value(&field.holds, Value::default(field.holds.wire()), &to),
+            Times::Always => self.value(&field.holds, Value::default(field.wire), &to),
             Times::Many(_) => self.judge_count(plan, field, (0, b""), way)?,
         }
         Ok(())
     }
 
+    #[inline(always)]
     fn judge_count(
         &mut self,
         plan: &'static Message,
@@ -186,9 +224,21 @@ impl Walk<'_> {
         (count, bytes): (usize, &[u8]),
         way: &Way<'_>,
     ) -> Result<(), Malformed> {
-        let Times::Many(Items { min, max, unique }) = field.times else {
-            return Ok(());
-        };
+        match field.times {
+            Times::Many(items) if !items.allow(count) => {
+                self.judge_items(plan, field, (items, count, bytes), way)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn judge_items(
+        &mut self,
+        plan: &'static Message,
+        field: &'static Field,
+        (Items { min, max, unique }, count, bytes): (&Items, usize, &[u8]),
+        way: &Way<'_>,
+    ) -> Result<(), Malformed> {
         let way = way.at(plan, field.name, Step::Field(field.name));
         if count < *min {
             self.tell(
@@ -274,9 +324,14 @@ impl Walk<'_> {
     }
 
     fn any(&mut self, bytes: &[u8], way: &Way<'_>) -> Result<(), Malformed> {
-        let part = |number| wire::last(bytes, number, Wire::Bytes);
-        let url = part(1)?.and_then(|url| url.bytes()).unwrap_or_default();
-        let value = part(2)?.and_then(|value| value.bytes()).unwrap_or_default();
+        let (mut url, mut value) = (&b""[..], &b""[..]);
+        for field in wire::fields(bytes) {
+            match field? {
+                (1, Value::Bytes(bytes)) => url = bytes,
+                (2, Value::Bytes(bytes)) => value = bytes,
+                _ => {}
+            }
+        }
         let Ok(url) = std::str::from_utf8(url) else {
             self.tell(
                 way,
@@ -293,8 +348,13 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn is_full(&self) -> bool {
-        self.found.len() >= self.validator.most
+    /// Whether there is no use in looking further.
+    fn is_done(&self) -> bool {
+        match self.pace {
+            Pace::Quick => false,
+            Pace::GivenUp => true,
+            Pace::Thorough => self.found.len() >= self.validator.most,
+        }
     }
 
     #[cold]
@@ -320,7 +380,12 @@ impl Walk<'_> {
     fn tell(&mut self, way: &Way<'_>, rule: Rule, says: fmt::Arguments<'_>) {
         let (message, field) = way.field;
         let policy = self.validator.policy(message, field, rule);
-        if !self.is_full() && policy != Some(crate::Policy::Ignore) {
+        if policy == Some(crate::Policy::Ignore) {
+            return;
+        }
+        if self.pace != Pace::Thorough {
+            self.pace = Pace::GivenUp;
+        } else if !self.is_done() {
             self.found.push(Violation {
                 path: way.path(),
                 rule,
@@ -475,7 +540,7 @@ fn first_twice(field: &Field, message: &[u8]) -> Result<Option<usize>, Malformed
         let all_new = match value {
             Value::Bytes(values) if value.is_packed(field) => {
                 let mut all_new = true;
-                for value in wire::packed(values, field.holds.wire()) {
+                for value in wire::packed(values, field.wire) {
                     all_new = is_new(value?);
                     if !all_new {
                         break;

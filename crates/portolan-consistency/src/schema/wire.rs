@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::plan::{Field, Members, Message, Wire};
+use super::plan::{Field, Members, Message, Oneof, Wire};
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ pub(super) fn fields(message: &[u8]) -> Fields<'_> {
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<(u32, Value<'a>), Malformed>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
             return None;
@@ -43,7 +43,7 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    #[inline]
+    #[inline(always)]
     fn field(&mut self) -> Result<(u32, Value<'a>), Malformed> {
         let key = self.varint()?;
         let number = u32::try_from(key >> 3).unwrap_or_default();
@@ -53,7 +53,7 @@ impl<'a> Fields<'a> {
         Ok((number, self.value(key & 7)?))
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&mut self, wire: u64) -> Result<Value<'a>, Malformed> {
         match wire {
             0 => self.varint().map(Value::Varint),
@@ -68,22 +68,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn varint(&mut self) -> Result<u64, Malformed> {
         if let [byte @ ..0x80, rest @ ..] = self.0 {
             self.0 = rest;
             return Ok(u64::from(*byte));
         }
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.0.split_first().ok_or(TOO_SHORT)?;
-            self.0 = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if *byte < 0x80 && (shift < 63 || *byte < 2) {
-                return Ok(value);
-            }
-        }
-        Err(Malformed("it has a number of more than 64 bits"))
+        let (value, rest) = long_varint(self.0)?;
+        self.0 = rest;
+        Ok(value)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
@@ -97,6 +90,21 @@ impl<'a> Fields<'a> {
         self.0 = rest;
         Ok(taken)
     }
+}
+
+/// A number of more than seven bits, and what is behind it.
+#[inline(never)]
+fn long_varint(mut bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first().ok_or(TOO_SHORT)?;
+        bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if *byte < 0x80 && (shift < 63 || *byte < 2) {
+            return Ok((value, bytes));
+        }
+    }
+    Err(Malformed("it has a number of more than 64 bits"))
 }
 
 const TOO_SHORT: Malformed = Malformed("it ends too early");
@@ -147,13 +155,13 @@ impl<'a> Value<'a> {
     /// Whether a reader takes it for this field. What it does not take it passes over, as it does unknown fields.
     #[inline]
     pub(super) fn fits(&self, field: &Field) -> bool {
-        self.wire() == field.holds.wire() || self.is_packed(field)
+        self.wire() == field.wire || self.is_packed(field)
     }
 
     /// Whether it is several numbers.
     #[inline]
     pub(super) fn is_packed(&self, field: &Field) -> bool {
-        field.is_repeated() && field.holds.wire() != Wire::Bytes && self.wire() == Wire::Bytes
+        field.wire != Wire::Bytes && self.wire() == Wire::Bytes && field.is_repeated()
     }
 
     pub(super) fn bytes(&self) -> Option<&'a [u8]> {
@@ -189,48 +197,67 @@ pub(super) fn key<'a>(entry: &Message, bytes: &'a [u8]) -> Option<Value<'a>> {
     Some(key.unwrap_or_else(|| Value::default(wire)))
 }
 
-/// The bytes of a message in which no field is there twice that may be there once, no two members of a oneof are there,
-/// no two entries of a map have one key, and the elements of a field lie together; and which fields of the plan are
-/// there.
-///
-/// Encoders write messages that way, which are given back as they are, if the keys of their maps are in order. Of others
-/// the same is made that a reader makes of them: later values win, messages are merged.
-pub(super) fn settled<'a>(
-    plan: &Message,
-    bytes: &'a [u8],
-) -> Result<(Cow<'a, [u8]>, Members), Malformed> {
-    let (mut seen, mut near, mut settled): (Members, _, _) = (0, 0, true);
-    let mut key_before = None;
+/// Whether the fields of a message lie as encoders write them: no field is there twice that may be there once, no two
+/// members of a oneof are there, no two entries of a map have one key, and the elements of a field lie together. The keys
+/// of maps must be in order too, so that those before the last need not be remembered.
+#[derive(Default)]
+pub(super) struct Order<'a> {
+    seen: Members,
+    near: usize,
+    key_before: Option<Value<'a>>,
+    is_broken: bool,
+}
+
+impl<'a> Order<'a> {
+    /// Takes note of the next field, by its place in the plan.
+    #[inline]
+    pub(super) fn see(&mut self, plan: &Message, at: usize, value: Value<'a>) {
+        let field = &plan.fields[at];
+        let bit = 1 << at;
+        let is_again = self.seen & bit != 0;
+        let goes_on = at == self.near && field.is_repeated();
+        self.is_broken |= is_again && !goes_on;
+        if let (Some(entry), Value::Bytes(bytes)) = (field.entry(), value) {
+            let key = key(entry, bytes);
+            self.is_broken |= is_again && key <= self.key_before;
+            self.key_before = key;
+        }
+        self.seen |= bit;
+        self.near = at;
+    }
+
+    /// The fields that were seen.
+    pub(super) fn seen(&self) -> Members {
+        self.seen
+    }
+
+    /// Whether all that was seen lies so.
+    #[inline]
+    pub(super) fn is_kept(&self, plan: &Message) -> bool {
+        let is_one = |oneof: &Oneof| {
+            let there = self.seen & oneof.members;
+            there & there.wrapping_sub(1) == 0
+        };
+        !self.is_broken && plan.oneofs.iter().all(is_one)
+    }
+}
+
+/// The bytes of a message in [order](Order): as they are, or else what a reader makes of them, for whom later values win
+/// and messages are merged.
+pub(super) fn settled<'a>(plan: &Message, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, Malformed> {
+    let mut order = Order::default();
     for field in fields(bytes) {
         let (number, value) = field?;
-        let Some(at) = plan.find(number, near) else {
-            continue;
-        };
-        let field = &plan.fields[at];
-        if value.fits(field) {
-            let goes_on = field.is_repeated() && at == near;
-            settled &= goes_on || seen & (1 << at) == 0;
-            if let (Some(entry), Value::Bytes(bytes)) = (field.entry(), value) {
-                let key = key(entry, bytes);
-                settled &= !(goes_on && seen & (1 << at) != 0) || key > key_before;
-                key_before = key;
-            }
-            seen |= 1 << at;
-            near = at;
+        if let Some(at) = plan.find(number, order.near)
+            && value.fits(&plan.fields[at])
+        {
+            order.see(plan, at, value);
         }
     }
-    let mut oneofs = plan.oneofs.iter();
-    settled &= oneofs.all(|oneof| (seen & oneof.members).count_ones() <= 1);
-    if settled {
-        return Ok((Cow::Borrowed(bytes), seen));
+    match order.is_kept(plan) {
+        true => Ok(Cow::Borrowed(bytes)),
+        false => merged(plan, bytes).map(Cow::Owned),
     }
-    let merged = merged(plan, bytes)?;
-    let mut seen = 0;
-    for field in fields(&merged) {
-        let (number, _) = field?;
-        seen |= plan.find(number, 0).map_or(0, |at| 1 << at);
-    }
-    Ok((Cow::Owned(merged), seen))
 }
 
 /// What a reader makes of a message, without what the plan does not speak of.
