@@ -431,6 +431,32 @@ fn a_table_stays_until_its_listener_has_drained_however_long_its_successor_waits
     }
 }
 
+/// No connection uses it, and a bad one would be rejected together with what is good.
+#[test]
+fn a_table_that_is_gone_before_it_was_sent_is_never_sent() {
+    for kind in EnvoyMux::ALL {
+        let setup = setup().with_latency(Duration::from_millis(10));
+        let (shelf, mut pair) = serving_with(kind, setup, leading_to("a"));
+        let mut more = leading_to("a");
+        more.extend([
+            fixture::listener("m", "s"),
+            fixture::route("s", ["a"]).bad(),
+        ]);
+        publish(&shelf, more);
+        pair.advance(Duration::from_millis(15));
+        pair.set_window(0);
+        publish(&shelf, leading_to("b"));
+        pair.advance(secs(1));
+        pair.set_window(usize::MAX);
+        pair.advance(DRAIN + secs(60));
+        let events = pair.take_events();
+        let is_rejected = |event: &Event| matches!(event, Event::Nacked { .. });
+        assert!(!events.iter().any(is_rejected), "{}", pair.transcript());
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
 /// A version of it that was published and never sent is not what connections use, and may be bad.
 #[test]
 fn a_table_that_is_gone_stays_as_the_client_has_it() {

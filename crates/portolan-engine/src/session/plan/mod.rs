@@ -168,7 +168,8 @@ fn former<'a>(session: &'a Session, state: &'a TypeState) -> Option<&'a Resource
     shown.or_else(|| state.known.base())
 }
 
-/// What was shown, with what is gone again before it was sent as the client has it: that is what goes on at the client.
+/// What was shown, with what is gone again before it was sent as the client has it, if it has it: that is what goes on at
+/// the client.
 fn as_sent(state: &TypeState, shown: ResourceSet, to: &ResourceSet) -> ResourceSet {
     let Some(sent) = state.known.base() else {
         return shown;
@@ -177,10 +178,13 @@ fn as_sent(state: &TypeState, shown: ResourceSet, to: &ResourceSet) -> ResourceS
         let resource = set.get(name);
         resource.is_some_and(|resource| state.known.holds(resource, &state.subscription))
     };
+    let is_had = |name: &Name| state.known.holds_name(name, &state.subscription);
     let gone = to.diff_from(&shown);
     let unsent = gone.removals().iter().filter(|name| !is_held(&shown, name));
-    let unsent: Vec<_> = unsent.filter(|name| is_held(sent, name)).cloned().collect();
-    shown.keeping(sent, &unsent)
+    let (former, others): (Vec<_>, Vec<_>) = unsent.cloned().partition(|name| is_held(sent, name));
+    let is_new = |name: &Name| shown.contains(name) && !is_had(name);
+    let new: Vec<_> = others.into_iter().filter(is_new).collect();
+    shown.keeping(sent, &former).keeping(to, &new)
 }
 
 /// Whether resources of the type may refer to clusters, and what the client has of these is followed.
