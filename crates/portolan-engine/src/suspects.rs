@@ -99,6 +99,18 @@ impl Suspects {
         mates
     }
 
+    /// The members of all batches of which another member is not there any more: what was bad may be gone with that.
+    pub(crate) fn left_behind(&self, is_there: impl Fn(&Name) -> bool) -> Vec<Name> {
+        let mut left = Vec::new();
+        for batch in &self.batches {
+            let (there, gone): (Vec<_>, Vec<_>) = batch.members().partition(|name| is_there(name));
+            if !gone.is_empty() {
+                left.extend(there.into_iter().cloned());
+            }
+        }
+        left
+    }
+
     /// These names were sent again: what became of them is the new response's affair.
     pub(crate) fn sent_again(&mut self, touched: &Touched) {
         if self.is_empty() {
@@ -167,6 +179,19 @@ mod tests {
         assert_eq!(mates(&suspects, "b"), [Name::from("b")]);
         suspects.sent_again(&names(&["b", "c"]));
         assert!(suspects.is_empty());
+    }
+
+    #[test]
+    fn who_lost_a_mate_is_left_behind() {
+        let mut suspects = Suspects::new(64);
+        suspects.add(names(&["a", "b"]));
+        suspects.add(names(&["c", "d"]));
+        assert_eq!(
+            suspects.left_behind(|name| name.as_str() != "b"),
+            [Name::from("a")]
+        );
+        suspects.sent_again(&names(&["a"]));
+        assert_eq!(suspects.left_behind(|name| name.as_str() != "b"), []);
     }
 
     #[test]

@@ -1,56 +1,50 @@
-use super::{Snapshot, TypeEntry};
+use super::Snapshot;
 use crate::{ResourceSet, TypeUrl};
 
 impl Snapshot {
-    /// The types whose sets are other values than those of `former`, with the set there and here. Types of which one of the
-    /// two does not speak are none of them. Costs a comparison of numbers per type that is the same.
-    #[inline]
-    pub fn changed_sets<'a>(
+    /// Whether something holds of all types whose sets are other values than those of `former`, with the set there and here.
+    /// Types of which one of the two does not speak are none of them. Costs a comparison of numbers per type that is the
+    /// same, for streams ask at each publication.
+    pub fn all_changed_sets<'a>(
         &'a self,
         former: &'a Self,
-    ) -> impl Iterator<Item = (&'a TypeUrl, &'a ResourceSet, &'a ResourceSet)> {
-        let held = self.0.types.iter().enumerate().filter_map(|(at, new)| {
-            let beside = former.0.types.get(at);
-            let is_same = beside.is_some_and(|old| old.is_same(new));
-            let old = if is_same {
-                None
-            } else {
-                Some(former.at_or_near(at, &new.url)?)
-            };
-            old.filter(|old| old.id() != new.set.id())
-                .map(|old| (&new.url, old, &new.set))
-        });
-        let gone = former.0.types.iter().enumerate().filter_map(|(at, old)| {
-            let is_held = self.0.types.get(at).is_some_and(|new| old.is_same(new));
-            if is_held || self.entry_near(at, &old.url).is_some() {
-                return None;
+        mut holds: impl FnMut(&'a TypeUrl, &'a ResourceSet, &'a ResourceSet) -> bool,
+    ) -> bool {
+        let (before, after) = (&*former.0.types, &*self.0.types);
+        // Mostly both hold the same types.
+        let mut aligned = 0;
+        for (old, new) in before.iter().zip(after) {
+            // A value has one type, or is empty whatever the type.
+            if old.set.id() != new.set.id() {
+                if old.url != new.url {
+                    break;
+                }
+                if !holds(&new.url, &old.set, &new.set) {
+                    return false;
+                }
             }
-            let new = self.set(&old.url)?;
-            (old.set.id() != new.id()).then_some((&old.url, &old.set, new))
-        });
-        held.chain(gone)
-    }
-
-    /// The entry of a type, which is looked for in this place first: mostly two snapshots hold the same types.
-    fn entry_near(&self, at: usize, url: &TypeUrl) -> Option<&TypeEntry> {
-        let beside = self.0.types.get(at);
-        beside
-            .filter(|entry| entry.url == *url)
-            .or_else(|| self.entry(url))
-    }
-
-    fn at_or_near(&self, at: usize, url: &TypeUrl) -> Option<&ResourceSet> {
-        match self.entry_near(at, url) {
-            Some(entry) => Some(&entry.set),
-            None => self.set(url),
+            aligned += 1;
         }
+        let all = aligned == before.len() && aligned == after.len();
+        all || self.all_changed_from(aligned, former, holds)
     }
-}
 
-impl TypeEntry {
-    /// Whether it holds the same value. A value has one type, or is empty whatever the type.
-    fn is_same(&self, other: &Self) -> bool {
-        self.set.id() == other.set.id()
+    /// The same of the types behind so many that both hold.
+    #[cold]
+    fn all_changed_from<'a>(
+        &'a self,
+        aligned: usize,
+        former: &'a Self,
+        mut holds: impl FnMut(&'a TypeUrl, &'a ResourceSet, &'a ResourceSet) -> bool,
+    ) -> bool {
+        let mut all = |url: &'a TypeUrl| match (former.set(url), self.set(url)) {
+            (Some(old), Some(new)) => old.id() == new.id() || holds(url, old, new),
+            _ => true,
+        };
+        let mut here = self.0.types[aligned..].iter();
+        let gone = former.0.types[aligned..].iter();
+        let mut gone = gone.filter(|old| self.entry(&old.url).is_none());
+        here.all(|new| all(&new.url)) && gone.all(|old| all(&old.url))
     }
 }
 
@@ -66,10 +60,13 @@ mod tests {
     }
 
     fn changed(new: &Snapshot, old: &Snapshot) -> Vec<(TypeUrl, usize, usize)> {
-        let changed = new.changed_sets(old);
+        let mut changed = Vec::new();
+        let all = new.all_changed_sets(old, |url, old, new| {
+            changed.push((url.clone(), old.len(), new.len()));
+            true
+        });
+        assert!(all);
         changed
-            .map(|(url, old, new)| (url.clone(), old.len(), new.len()))
-            .collect()
     }
 
     #[test]

@@ -293,6 +293,29 @@ fn what_was_rejected_beside_something_that_was_replaced_since_is_sent_again() {
     }
 }
 
+/// The table that was good is what the client goes on with, though it rejected the response.
+#[test]
+fn what_was_rejected_beside_something_that_is_gone_since_is_sent_again() {
+    for kind in EnvoyMux::ALL {
+        let (shelf, mut pair) = serving(kind, leading_to("a"));
+        let mut next = leading_to("b");
+        next[2] = fixture::listener("l", "q");
+        next[3] = fixture::route("q", ["b"]);
+        let mut more = next.clone();
+        more.push(fixture::listener("m", "s"));
+        more.push(fixture::route("s", ["b"]).bad());
+        publish(&shelf, more);
+        pair.drive();
+        publish(&shelf, next);
+        pair.advance(DRAIN + secs(60));
+        let events = pair.take_events();
+        let is_rejected = |event: &&Event| matches!(event, Event::Nacked { .. });
+        assert_eq!(events.iter().filter(is_rejected).count(), 1, "{kind:?}");
+        assert_eq!(clusters(&pair), ["b"], "{kind:?}\n{}", pair.transcript());
+        expect_no_faults(&pair);
+    }
+}
+
 /// A route to a rejected cluster is not sent, however long that takes.
 #[test]
 fn a_route_waits_for_a_cluster_that_was_rejected() {

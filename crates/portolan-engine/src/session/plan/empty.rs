@@ -16,7 +16,9 @@ pub(in crate::session) fn tell_assigned(
     answer: &Answer,
     snapshot: &Snapshot,
 ) {
-    if session.config.transitions().safe().is_none() {
+    // Assignments lead nowhere.
+    let leads_nowhere = session.types[at].resource_type.independent();
+    if !leads_nowhere || session.config.transitions().safe().is_none() {
         return;
     }
     let Some(gate) = gate(session).map(|gate| &session.types[gate]) else {

@@ -152,13 +152,12 @@ fn moves_nothing(session: &Session, gate: usize, target: &Snapshot) -> bool {
         return false;
     };
     let gate = &session.types[gate].resource_type;
-    let mut changed = target.changed_sets(shown);
-    changed.all(
-        |(url, from, to)| match url == gate.url() || Some(url) == gate.reanswers() {
+    target.all_changed_sets(shown, |url, from, to| {
+        match url == gate.url() || Some(url) == gate.reanswers() {
             true => to.diff_from(from).removals().is_empty(),
             false => !leads(&session.config.types().get(url), gate),
-        },
-    )
+        }
+    })
 }
 
 /// What the client was shown of a type before.
@@ -298,7 +297,11 @@ impl<'a> Step<'a> {
         // Of a client that has just come nothing is known, and nothing is new to it.
         let from = former(session, state).unwrap_or(&to).clone();
         let from = as_sent(state, from, &to);
-        self.pinned |= is_pinned(state);
+        if is_pinned(state) {
+            self.pinned = true;
+            self.unpin(&mut session.types[at], &to);
+        }
+        let state = &session.types[at];
         self.moves |= (state.begun && !state.known.is_at(&from)) || !state.window.is_settled();
         let diff = to.diff_from(&from);
         let mut changed = diff.names();
@@ -319,6 +322,18 @@ impl<'a> Step<'a> {
         self.show(url, to.keeping(&from, &before));
     }
 
+    /// What was rejected together with something that is gone since is sent again where clusters stay for it. Nothing else
+    /// would end that, and it may have been good.
+    fn unpin(&self, state: &mut TypeState, to: &ResourceSet) {
+        if self.to.diff_from(&self.from).removals().is_empty() {
+            return;
+        }
+        let is_there = |name: &Name| to.held(name).is_some() && is_wanted(state, to, name);
+        for name in state.plan.pins.left_behind(is_there) {
+            state.reanswer(&name);
+        }
+    }
+
     /// Decides over resources of types that the client did not ask for yet. What newly leads to a cluster does so too for a
     /// client that asks for it later.
     fn unasked(&mut self, session: &mut Session) {
@@ -327,12 +342,16 @@ impl<'a> Step<'a> {
             return;
         };
         let gate = session.types[self.gate].resource_type.clone();
-        for (url, from, to) in self.target.changed_sets(&shown) {
+        let mut changed = Vec::new();
+        self.target.all_changed_sets(&shown, |url, from, to| {
             let resource_type = self.config.types().get(url);
             let is_asked = session.types.iter().any(|state| state.url() == url);
-            if is_asked || !leads(&resource_type, &gate) {
-                continue;
+            if !is_asked && leads(&resource_type, &gate) {
+                changed.push((resource_type, from, to));
             }
+            true
+        });
+        for (resource_type, from, to) in changed {
             let waiting = self.waiting(session, from, to).into_keys();
             let held: BTreeMap<_, _> = waiting.map(|name| (name, Hold::unasked())).collect();
             if held.is_empty() {
@@ -341,6 +360,7 @@ impl<'a> Step<'a> {
             let before = held.keys().cloned().collect();
             let before = with_their_places(&resource_type, &held, before, from, to);
             self.note_named(from, &before);
+            let url = resource_type.url();
             self.show(url.clone(), to.keeping(from, &before));
             session.plan.unasked.insert(url.clone(), held);
         }
