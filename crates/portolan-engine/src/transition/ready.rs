@@ -38,8 +38,11 @@ pub(crate) fn readiness(
     };
     match facts.ready_when() {
         ReadyWhen::Acked => acked(),
-        // Other clusters that warm keep the client from acknowledging this one.
-        ReadyWhen::ChildAcked if gate.known.holds_name(cluster.name(), &gate.subscription) => {
+        // Other clusters that warm keep the client from acknowledging this one, but not from rejecting it.
+        ReadyWhen::ChildAcked
+            if gate.known.holds_name(cluster.name(), &gate.subscription)
+                && !gate.suspects.contains(cluster.name()) =>
+        {
             child_acked()
         }
         ReadyWhen::ChildAcked => Readiness::Unsent,

@@ -398,15 +398,21 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The clusters to which a resource leads.
-    fn clusters_of(&self, set: &ResourceSet, name: &Name) -> Vec<Name> {
-        let facts = set
-            .get(name)
-            .map(|resource| resource.facts(self.references()));
-        let names = facts
-            .into_iter()
-            .flat_map(|facts| facts.references_to(&self.gate_url));
-        names.cloned().collect()
+    /// The clusters to which a resource leads, and those to which these lead in turn, as aggregates do.
+    fn clusters_of(&self, set: &ResourceSet, name: &Name) -> BTreeSet<Name> {
+        let mut clusters = BTreeSet::new();
+        let mut next: Vec<_> = set.get(name).into_iter().collect();
+        while let Some(resource) = next.pop() {
+            for name in resource
+                .facts(self.references())
+                .references_to(&self.gate_url)
+            {
+                if clusters.insert(name.clone()) {
+                    next.extend(self.from.get(name));
+                }
+            }
+        }
+        clusters
     }
 
     /// Whether a client acknowledged that a listener was replaced is not noted for each; it had time for that too.
