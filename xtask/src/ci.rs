@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 use crate::{
     api, codegen, conformance, docs, features, fmt, growth, interop, layers, lint, minimal, msrv,
-    package, sizes, test, traffic, words,
+    package, sizes, test, traffic, validate_diff, words,
 };
 
 /// One thing that must hold. A new one is a module with a [`Run`] and a line in [`GATES`].
@@ -53,6 +53,11 @@ pub(crate) const GATES: &[Gate] = &[
         "conformance",
         "each rule and known fault has a test that passes",
         conformance::run,
+    ),
+    gate(
+        "schema",
+        "random messages are validated as by the reference implementation",
+        validate_diff::gate,
     ),
     gate(
         "growth",

@@ -1,10 +1,11 @@
-//! What our validator says of random messages, beside what the reference implementation says, which comes as Python
-//! packages into `target/`.
+//! Gate, and on demand with more messages: what our validator says of random messages is what the reference implementation
+//! says, which comes as Python packages into `target/`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::ci::Outcome;
 use crate::workspace::{Workspace, capture, succeed};
 
 /// The reference, the module with its annotations, and the newest protobuf that it works with.
@@ -14,17 +15,31 @@ const PACKAGES: [&str; 3] = [
     "protobuf==6.33.6",
 ];
 
+/// How many messages are enough for CI.
+const FEW: &str = "20000";
+
+pub(crate) fn gate(workspace: &Workspace) -> Result<Outcome> {
+    match python(workspace) {
+        Ok(python) => compare(workspace, &python, &[FEW])?,
+        Err(error) => return Ok(Outcome::Skipped(format!("no reference: {error:#}"))),
+    }
+    Ok(Outcome::Passed(format!("{FEW} messages, {}", PACKAGES[0])))
+}
+
 /// Prints a table and fails where a verdict differs and no known fault of the reference explains it. The arguments are
 /// how many messages, the seed, and how many processes.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
-    let python = python(workspace)?;
+    compare(workspace, &python(workspace)?, arguments)
+}
+
+fn compare(workspace: &Workspace, python: &Path, arguments: &[&str]) -> Result<()> {
+    // Built with the features that it is tested with, so that nothing is compiled anew.
     let build = [
         "build",
         "--quiet",
-        "-p",
-        "portolan-consistency",
+        "--workspace",
         "--features",
-        "schema",
+        "portolan-consistency/schema",
         "--example",
         "violations",
         "--message-format",

@@ -14,8 +14,8 @@ from generator import Generator, NANOS, holds
 from reference import REPAIRS, Reference
 from schema import BOUNDS, Schema, is_map
 
-# How often each rule must have held, and must have been broken.
-LEAST = 100
+# In how many messages each rule must have held once, and must have been broken once.
+RARE = 2_000
 BATCH = 500
 PART = 2_500
 
@@ -74,7 +74,7 @@ class Found:
         return self.counts["valid"] + self.counts["invalid"]
 
     def rare(self):
-        return [kind for kind in self.kinds if min(self.held[kind], self.broken[kind]) < LEAST]
+        return [kind for kind in self.kinds if min(self.held[kind], self.broken[kind]) * RARE < self.total()]
 
     def is_good(self):
         return not self.unexplained and not self.rare() and self.counts["invalid"] * 10 >= self.total() * 3
