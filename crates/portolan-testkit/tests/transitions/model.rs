@@ -106,6 +106,26 @@ impl Config {
     }
 }
 
+/// The revision in which each cluster was last published.
+#[derive(Default)]
+struct Published(BTreeMap<usize, u32>);
+
+impl Published {
+    /// The next publication. A cluster that changes comes with its endpoints: without, Envoy replaces one that has some by
+    /// one that has none, as it is told to.
+    fn next(&mut self, config: &Config) -> Config {
+        let mut next = config.clone();
+        for cluster in config.clusters() {
+            let revision = config.revisions[cluster];
+            let before = self.0.insert(cluster, revision);
+            if before.is_some_and(|before| before != revision) {
+                next.late.remove(&cluster);
+            }
+        }
+        next
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Op {
     /// Publishes, and lets some time pass.
@@ -166,7 +186,8 @@ fn check(pair: &Pair<Witness>, why: &str) -> Result<(), String> {
 
 fn run(kind: EnvoyMux, latency: u64, first: &Config, ops: &[Op]) -> Result<(), String> {
     let setup = setup().with_latency(Duration::from_millis(latency));
-    let mut current = first.mended();
+    let mut published = Published::default();
+    let mut current = published.next(&first.mended());
     let (mut shelf, mut pair) = serving_with(kind, setup, current.resources());
     check(&pair, "start")?;
     let mut rejected = false;
@@ -174,13 +195,13 @@ fn run(kind: EnvoyMux, latency: u64, first: &Config, ops: &[Op]) -> Result<(), S
         match op {
             Op::Publish(config, ms) => {
                 rejected |= config.bad.is_some();
-                current = config.clone();
+                current = published.next(config);
                 publish(&shelf, current.resources());
                 pair.advance(Duration::from_millis(*ms));
             }
             Op::Hinder(config, read, send, window) => {
                 rejected |= config.bad.is_some();
-                current = config.clone();
+                current = published.next(config);
                 pair.set_reading(*read);
                 pair.set_sending(*send);
                 pair.set_window(*window);
@@ -203,7 +224,7 @@ fn run(kind: EnvoyMux, latency: u64, first: &Config, ops: &[Op]) -> Result<(), S
                 // To a new server a version says nothing.
                 let anew = *anew && !rejected && kind == EnvoyMux::Delta;
                 rejected |= config.bad.is_some();
-                current = config.clone();
+                current = published.next(config);
                 pair.disconnect();
                 pair.client.forget_replaced();
                 pair.advance(Duration::from_millis(*ms));
