@@ -95,13 +95,14 @@ fn distrusted(session: &Session, at: usize) -> Option<&Unsettled> {
 }
 
 /// What enters the subscription is not the client's yet, unless a wildcard brought it before; what a wildcard brought
-/// is the client's no longer when that has ended (C-165), nor is what it brought under a name that it gives up (C-151).
+/// is the client's no longer when that has ended (C-165), nor is what it brought under a name that it gives up and wants
+/// no longer (C-151).
 fn note_known(state: &mut TypeState, change: &SubscriptionChange, had_wildcard: bool) {
     let subscription = &state.subscription;
-    change
-        .removed
-        .iter()
-        .for_each(|name| state.known.give_up(name));
+    if !subscription.is_wildcard() {
+        let removed = change.removed.iter();
+        removed.for_each(|name| state.known.give_up(name));
+    }
     state.known.enter(&change.added, had_wildcard, subscription);
     if change.wildcard_changed {
         let named = subscription.names().iter().chain(&change.removed);
