@@ -3,6 +3,7 @@
 //! Each step runs inside [`counted`], whose name is all that callgrind is told. The lines on standard output say what
 //! each step is, in order, how its cost may grow, and beside which other step it is held.
 
+mod consistency;
 mod shapes;
 
 use std::hint::black_box;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     shapes::referrers(&mut Collection::new(size));
     shapes::linear(&mut Linear::new(size));
     shapes::union(&mut Mux::new(size));
+    consistency::run(size);
     ExitCode::SUCCESS
 }
 
@@ -36,6 +38,10 @@ enum Growth {
     Chunks,
     /// By some instructions per name that the request itself holds.
     Names,
+    /// By what it takes to look at each resource for the first time.
+    Resources,
+    /// Not, and not beyond what is promised of validation.
+    Validation,
 }
 
 /// Runs one step, to be counted.
