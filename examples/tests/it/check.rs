@@ -100,7 +100,7 @@ routes.yaml:2:1: error[missing]: RouteConfiguration \"routes\" › virtual_hosts
     let expected = "\
 routes.yaml:2:1: info[unreferenced]: RouteConfiguration \"routes\": nothing refers to it
   hint: take it out, or refer to it
-3 resources: 0 errors, 0 warnings, 1 infos
+3 resources: 0 errors, 0 warnings, 1 info
 ";
     assert_eq!((code, found.as_str()), (0, expected));
 }
@@ -193,6 +193,16 @@ fn what_cannot_be_read_is_told_with_its_place() {
             "empty.json: document 1: neither `@type` nor `resources` is here",
         ),
         (
+            "twice.yaml",
+            format!("{CLUSTER}\nname: a\nname: b\n"),
+            "twice.yaml:3:1: duplicate mapping key: name\n",
+        ),
+        (
+            "aliases.yaml",
+            aliases(),
+            "aliases.yaml:7:8: alias replay limit exceeded: total_replayed_events=1000001 > 1000000\n",
+        ),
+        (
             "text.yaml",
             "cluster".to_owned(),
             "text.yaml: document 1: invalid type",
@@ -208,6 +218,37 @@ fn what_cannot_be_read_is_told_with_its_place() {
         code == 2 && complaints.contains("envoy.service.discovery.v3.Resource"),
         "{complaints}"
     );
+}
+
+/// Texts of texts, which would be thousands of millions.
+fn aliases() -> String {
+    let lists = ('a'..='i').zip('b'..='j').map(|(of, name)| {
+        let of = vec![format!("*{of}"); 9].join(", ");
+        format!("{name}: &{name} [{of}]\n")
+    });
+    let first = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    std::iter::once(first).chain(lists).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_not_read_to_it() {
+    let (code, _, complaints) = check(&[], &["/dev/zero"]);
+    let expected = "/dev/zero: it has more than 67108864 bytes\n";
+    assert_eq!((code, &*complaints), (2, expected));
+}
+
+#[test]
+fn who_reads_what_is_printed_may_go() {
+    let directory = TempDir::new().unwrap();
+    std::fs::write(directory.path().join("listeners.yaml"), LISTENER).unwrap();
+    let mut command = Command::new(CHECK);
+    command.current_dir(directory.path()).arg("listeners.yaml");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command.stdout(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use portolan::core::{Name, Resource, ResourceTypes, Snapshot, TypeUrl};
 use portolan::resources::EnvoyReferences;
 use portolan_testkit::envoy_gate::{EnvoyGate, EnvoyGateError, Verdict};
 
-use crate::print::{Counts, hint, short};
+use crate::print::{Counts, hint, say, short};
 use crate::read::Place;
 
 /// Checks files of xDS resources, all of them together, as one node would be sent them.
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         eprintln!("{}", with_causes(&error));
         return ExitCode::from(2);
     }
-    println!("{counts}");
+    say(&counts);
     match counts.of(Severity::Error) {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
@@ -89,10 +89,12 @@ fn together(resources: Vec<(Place, Resource)>, counts: &mut Counts) -> (Snapshot
         let key = (resource.type_url().clone(), resource.name().clone());
         if let Some(first) = places.get(&key) {
             let (what, name) = (short(&key.0), &key.1);
-            println!("{place}: error[duplicate]: {what} {name:?} is at {first} too");
+            say(format_args!(
+                "{place}: error[duplicate]: {what} {name:?} is at {first} too"
+            ));
             counts.add(Severity::Error);
         } else if let Err(error) = snapshot.insert_shared(resource) {
-            println!("{place}: error[resource]: {error}");
+            say(format_args!("{place}: error[resource]: {error}"));
             counts.add(Severity::Error);
         } else {
             places.insert(key, place);
@@ -118,9 +120,9 @@ fn check(
         let place = places.get(&(finding.type_url().clone(), finding.name().clone()));
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         let (severity, kind) = (finding.severity(), finding.kind());
-        println!("{place}{severity}[{kind}]: {finding}");
+        say(format_args!("{place}{severity}[{kind}]: {finding}"));
         if let Some(hint) = hint(finding, snapshot) {
-            println!("  hint: {hint}");
+            say(format_args!("  hint: {hint}"));
         }
         counts.add(severity);
     }
@@ -146,7 +148,8 @@ fn ask(
             (place, format!("{} {name:?}: ", short(url)))
         });
         let (place, resource) = place.unwrap_or_default();
-        println!("{place}error[envoy]: {resource}{}", rejection.message());
+        let says = rejection.message();
+        say(format_args!("{place}error[envoy]: {resource}{says}"));
         counts.add(Severity::Error);
     }
     Ok(())
@@ -164,7 +167,8 @@ fn with_causes(error: &dyn Error) -> String {
 
 /// A type, by its message's name with or without the package, and a name.
 fn external(text: &str) -> Result<(TypeUrl, String), String> {
-    let (given, name) = text.split_once('=').ok_or("this is not TYPE=NAME")?;
+    let parts = text.split_once('=').filter(|(_, name)| !name.is_empty());
+    let (given, name) = parts.ok_or("this is not TYPE=NAME")?;
     let known = ResourceTypes::well_known();
     let is_meant = |url: &&TypeUrl| [short(url), url.message_name(), url.as_str()].contains(&given);
     let urls: Vec<_> = known.iter().map(|known| known.url()).collect();

@@ -1,13 +1,25 @@
 //! What there is to say beside what was found.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Display};
+use std::io::{self, ErrorKind, Write};
 
 use portolan::consistency::{Finding, FindingKind, Severity};
 use portolan::core::{Snapshot, TypeUrl};
 
 /// How many names a hint lists at most.
 const MOST_NAMES: usize = 5;
+
+/// Prints a line. Who reads may have seen enough and be gone, as `head` is; the exit code tells all the same.
+pub(crate) fn say(line: impl Display) {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("cannot print: {error}");
+            std::process::exit(2);
+        }
+        _ => {}
+    }
+}
 
 /// How much was found.
 #[derive(Debug, Default)]
@@ -33,14 +45,18 @@ impl Counts {
     }
 }
 
-impl fmt::Display for Counts {
+impl Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [errors, warnings, notes] =
             [Severity::Error, Severity::Warning, Severity::Info].map(|of| self.of(of));
-        let resources = self.resources;
+        let count = |count, one| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
         write!(
             f,
-            "{resources} resources: {errors} errors, {warnings} warnings, {notes} infos"
+            "{}: {}, {}, {}",
+            count(self.resources, "resource"),
+            count(errors, "error"),
+            count(warnings, "warning"),
+            count(notes, "info"),
         )
     }
 }

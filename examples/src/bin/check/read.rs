@@ -1,6 +1,8 @@
 //! Reads files into resources, each with its place.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use portolan::core::Resource;
@@ -12,7 +14,7 @@ use serde_saphyr::{Location, Spanned};
 use crate::document::{Document, Entry};
 
 /// Largest file that is read.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// Where in which file something is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,12 +63,15 @@ pub(crate) fn read(file: &Path) -> Result<Vec<(Place, Resource)>, Unreadable> {
         place: Place::new(file, None),
         reason,
     };
-    let size = std::fs::metadata(file).map_err(|e| unreadable(e.to_string()))?;
-    if size.len() > MAX_BYTES {
-        let reason = format!("{} bytes are more than {MAX_BYTES}", size.len());
-        return Err(unreadable(reason));
+    let opened = File::open(file).map_err(|e| unreadable(e.to_string()))?;
+    let mut text = Vec::new();
+    // Of what is no file the size is not known.
+    let most = MAX_BYTES as u64 + 1;
+    let read = opened.take(most).read_to_end(&mut text);
+    read.map_err(|e| unreadable(e.to_string()))?;
+    if text.len() > MAX_BYTES {
+        return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
     }
-    let text = std::fs::read(file).map_err(|e| unreadable(e.to_string()))?;
     parse(file, &text)
 }
 
@@ -126,9 +131,13 @@ fn resource(entry: Entry) -> Result<Resource, String> {
     }
 }
 
-/// What an error says, in one line. Its place is told in front.
+/// What an error says, in one line. Its place is told in front, and what a program that reads YAML could do about it is
+/// nothing that who wrote it can.
 fn without_place(error: &str) -> String {
-    let line = error.lines().next().unwrap_or_default();
-    let says = line.rsplit_once(" at line ").map_or(line, |(says, _)| says);
+    let says = error.lines().next().unwrap_or_default();
+    let ends = [" at line ", ", set DuplicateKeyPolicy"];
+    let says = ends.iter().fold(says, |says, end| {
+        says.split_once(end).map_or(says, |(says, _)| says)
+    });
     says.to_owned()
 }
