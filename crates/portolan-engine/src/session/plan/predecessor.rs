@@ -6,7 +6,7 @@ use core::time::Duration;
 use portolan_core::{Name, ResourceSet, ResourceType, Snapshot, View};
 
 use super::holdings::{Holdings, unspoken};
-use super::{is_gate, is_parent};
+use super::{is_gate, is_parent, leads};
 use crate::session::Session;
 use crate::transition::{Brought, ClustersFirst};
 use crate::{Scope, SessionConfig, Variant};
@@ -37,7 +37,7 @@ fn is_early(session: &Session, at: usize) -> bool {
     let state = &session.types[at];
     let is_meant = gate_type(&session.config).is_some_and(|gate| {
         gate.reanswers() == Some(state.url())
-            || (leads_to(&state.resource_type, gate) && state.subscription.is_wildcard())
+            || (leads(&state.resource_type, gate) && state.subscription.is_wildcard())
     });
     let mut begun = session.types.iter().filter(|state| state.begun);
     is_meant && !begun.any(is_gate)
@@ -47,11 +47,6 @@ fn is_early(session: &Session, at: usize) -> bool {
 fn gate_type(config: &SessionConfig) -> Option<&ResourceType> {
     let mut types = config.types().iter();
     types.find(|resource_type| resource_type.reanswers().is_some())
-}
-
-/// Whether resources of a type may lead to those of another that is to be there first.
-fn leads_to(resource_type: &ResourceType, gate: &ResourceType) -> bool {
-    resource_type.rank() > gate.rank() && !resource_type.independent()
 }
 
 /// Whether a type waits for clusters to be asked for, because the client has some and what leads to them is known with
@@ -69,7 +64,7 @@ pub(in crate::session) fn awaits_clusters(
     let (Some(times), Some(gate)) = (config.transitions().safe(), gate_type(&config)) else {
         return false;
     };
-    if !leads_to(&session.types[at].resource_type, gate)
+    if !leads(&session.types[at].resource_type, gate)
         || target.set(gate.url()).is_none_or(ResourceSet::is_empty)
     {
         return false;
