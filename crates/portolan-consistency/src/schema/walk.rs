@@ -56,23 +56,17 @@ pub(super) fn walk(validator: &Validator, type_url: &str, bytes: &[u8]) -> Vec<V
         pace: Pace::Quick,
         found: Vec::new(),
     };
-    let start = Way {
-        before: None,
-        step: Step::Start,
-        depth: 0,
-        field: ("", ""),
-    };
     let plan = message_of(type_url);
     if let Some(plan) = plan {
-        walk.message(plan, bytes, &start);
+        walk.message(plan, bytes, &Way::START);
         if walk.pace == Pace::Quick {
             return Vec::new();
         }
     }
     walk.pace = Pace::Thorough;
     match plan {
-        Some(plan) => walk.message(plan, bytes, &start),
-        None => walk.tell_unknown(type_url, &start),
+        Some(plan) => walk.message(plan, bytes, &Way::START),
+        None => walk.tell_unknown(type_url, &Way::START),
     }
     walk.found
 }
@@ -399,6 +393,13 @@ impl Walk<'_> {
 }
 
 impl<'a> Way<'a> {
+    const START: Self = Way {
+        before: None,
+        step: Step::Start,
+        depth: 0,
+        field: ("", ""),
+    };
+
     fn at(&'a self, plan: &'static Message, field: &'static str, step: Step<'a>) -> Self {
         Way {
             before: Some(self),
@@ -556,3 +557,6 @@ fn first_twice(field: &Field, message: &[u8]) -> Result<Option<usize>, Malformed
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests;

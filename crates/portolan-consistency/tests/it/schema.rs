@@ -408,14 +408,18 @@ mod bytes {
             let found = Validator::new().validate(url, &codes.concat());
             found.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        let header: &[u8] = b"\x22\x01h";
+        let redirects: &[u8] = b"\x0a\x00";
         assert_eq!(
-            codes(&[b"\x12\x03\x01\x02\x03", header, b"\x10\x04\x10\x05"]),
+            codes(&[b"\x12\x03\x01\x02\x03", redirects, b"\x10\x04\x10\x05"]),
             NOTHING
         );
         let expected = "redirect_response_codes: must have at most 5, and has 6";
         assert_eq!(
-            codes(&[b"\x12\x03\x01\x02\x03", header, b"\x10\x04\x12\x02\x05\x06"]),
+            codes(&[
+                b"\x12\x03\x01\x02\x03",
+                redirects,
+                b"\x10\x04\x12\x02\x05\x06"
+            ]),
             [expected]
         );
     }
