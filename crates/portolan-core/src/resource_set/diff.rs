@@ -300,6 +300,16 @@ impl ResourceSet {
         }
     }
 
+    /// Whether nothing that `old` holds is gone, which most often is asked of the value that this one was edited from.
+    #[must_use]
+    pub fn keeps_all_of(&self, old: &Self) -> bool {
+        let newest = match &self.memo().0[0] {
+            Some((id, diff)) if *id == old.id() => Some(diff.removals().is_empty()),
+            _ => None,
+        };
+        newest.unwrap_or_else(|| self.diff_from(old).removals().is_empty())
+    }
+
     /// Remembers the difference from the value that this one was edited from.
     pub(super) fn remember(&self, old: &Self, diff: Diff) {
         self.memo().put(old.id(), Arc::new(diff));

@@ -54,6 +54,25 @@ fn failed(name: &str, text: &str) -> Resource {
 }
 
 #[test]
+fn what_only_grew_or_changed_keeps_all() {
+    let before = ResourceSet::new([resource("a", 1), resource("b", 1)]).unwrap();
+    let edited = |edit: &dyn Fn(&mut ResourceSetEdit)| {
+        let mut changes = before.edit();
+        edit(&mut changes);
+        changes.finish().unwrap()
+    };
+    let more = edited(&|edit| {
+        edit.upsert(resource("a", 2)).upsert(resource("c", 1));
+    });
+    let less = edited(&|edit| {
+        edit.remove("b");
+    });
+    assert!(before.keeps_all_of(&before) && more.keeps_all_of(&before));
+    assert!(!less.keeps_all_of(&before) && !less.keeps_all_of(&more));
+    assert!(!before.keeps_all_of(&more) && more.keeps_all_of(&less));
+}
+
+#[test]
 fn errors_are_entries_and_no_resources() {
     let before = ResourceSet::new([resource("a", 1), failed("b", "1"), failed("c", "1")]).unwrap();
     assert_eq!((before.len(), before.entries_len()), (1, 3));

@@ -154,7 +154,7 @@ fn moves_nothing(session: &Session, gate: usize, target: &Snapshot) -> bool {
     let gate = &session.types[gate].resource_type;
     target.all_changed_sets(shown, |url, from, to| {
         match url == gate.url() || Some(url) == gate.reanswers() {
-            true => to.diff_from(from).removals().is_empty(),
+            true => to.keeps_all_of(from),
             false => !leads(&session.config.types().get(url), gate),
         }
     })
