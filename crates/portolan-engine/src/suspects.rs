@@ -24,6 +24,8 @@ struct Batch {
     touched: Touched,
     /// Members that were sent again since.
     cleared: BTreeSet<Name>,
+    /// The rest of a response of which something was replaced while its rejection was under way.
+    is_rest: bool,
 }
 
 impl Batch {
@@ -50,10 +52,23 @@ impl Suspects {
     }
 
     pub(crate) fn add(&mut self, touched: Touched) {
+        self.add_batch(touched, false);
+    }
+
+    /// Adds what is left of a rejected response, [left behind](Self::left_behind) by what was replaced meanwhile.
+    pub(crate) fn add_rest(&mut self, touched: Touched) {
+        self.add_batch(touched, true);
+    }
+
+    fn add_batch(&mut self, touched: Touched, is_rest: bool) {
         let touched = self.without_suspects(touched);
         if touched.len() > 0 {
             let cleared = BTreeSet::new();
-            self.batches.push_back(Batch { touched, cleared });
+            self.batches.push_back(Batch {
+                touched,
+                cleared,
+                is_rest,
+            });
             let excess = self.batches.len().saturating_sub(self.max);
             self.batches.drain(..excess);
         }
@@ -99,12 +114,13 @@ impl Suspects {
         mates
     }
 
-    /// The members of all batches of which another member is not there any more: what was bad may be gone with that.
+    /// The members of all batches of which another member is not there any more, or was replaced without them: what was
+    /// bad may be gone with that.
     pub(crate) fn left_behind(&self, is_there: impl Fn(&Name) -> bool) -> Vec<Name> {
         let mut left = Vec::new();
         for batch in &self.batches {
             let (there, gone): (Vec<_>, Vec<_>) = batch.members().partition(|name| is_there(name));
-            if !gone.is_empty() {
+            if batch.is_rest || !gone.is_empty() {
                 left.extend(there.into_iter().cloned());
             }
         }
@@ -192,6 +208,8 @@ mod tests {
         );
         suspects.sent_again(&names(&["a"]));
         assert_eq!(suspects.left_behind(|name| name.as_str() != "b"), []);
+        suspects.add_rest(names(&["e"]));
+        assert_eq!(suspects.left_behind(|_| true), [Name::from("e")]);
     }
 
     #[test]

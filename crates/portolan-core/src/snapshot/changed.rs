@@ -89,6 +89,23 @@ mod tests {
     }
 
     #[test]
+    fn all_hold_or_one_does_not() {
+        let mut builder = Snapshot::builder();
+        put(&mut builder, CLUSTER, "a");
+        let old = builder.build();
+        let mut edit = old.edit();
+        put(&mut edit, CLUSTER, "b");
+        put(&mut edit, ROUTE, "r");
+        let new = edit.build();
+        for (new, old) in [(&new, &old), (&old, &new)] {
+            for refused in [CLUSTER, ROUTE] {
+                assert!(!new.all_changed_sets(old, |url, _, _| *url != refused));
+            }
+            assert!(new.all_changed_sets(old, |url, _, _| *url != SECRET));
+        }
+    }
+
+    #[test]
     fn types_of_which_one_says_nothing_are_not_told() {
         let mut builder = Snapshot::builder();
         builder.only([CLUSTER]);

@@ -1,10 +1,9 @@
 //! Reads what a request says of the responses before it. A NACK is the presence of an error, whatever its code and
 //! whatever version the request carries (C-099 to C-101).
 
-use super::{Session, plan};
+use super::Session;
 use crate::escape::escape;
 use crate::touched::Touched;
-use crate::type_state::TypeState;
 use crate::window::Sent;
 use crate::{ErrorDetail, Event, Nonce};
 
@@ -13,7 +12,6 @@ const MAX_ECHO: usize = 64;
 
 pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
     let safe = session.config.transitions().safe().is_some();
-    let leads = safe && plan::leads_to_followed(session, at);
     let state = &mut session.types[at];
     if text.is_empty() && state.window.newest().is_none() {
         return;
@@ -38,7 +36,8 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
                 }
             }
             if safe && error.is_some() && !(whole && overtaken) {
-                pin(state, &settled.touched, settled.touched.len(), leads);
+                let all = settled.touched.len();
+                state.plan.pin(&settled.touched, all, &state.window);
             }
             match error {
                 Some(_) if !overtaken => state.suspects.add(settled.touched),
@@ -54,41 +53,28 @@ pub(super) fn sotw(session: &mut Session, at: usize, text: &str, error: Option<E
 
 pub(super) fn delta(session: &mut Session, at: usize, text: &str, error: Option<ErrorDetail>) {
     let safe = session.config.transitions().safe().is_some();
-    let leads = safe && plan::leads_to_followed(session, at);
     let state = &mut session.types[at];
     let nonce = Nonce::parse(text);
     let stale = nonce.is_none() || nonce != state.window.newest();
-    let touched = nonce.and_then(|nonce| state.window.touched(nonce));
-    let all = touched.map_or(0, Touched::len);
     let sent = match error {
         None => nonce.and_then(|nonce| state.window.settle(nonce)),
-        Some(_) => nonce
-            .and_then(|nonce| state.window.reject(nonce))
-            .map(|rejected| {
-                if rejected.is_heartbeat() {
-                    state.lives.distrust();
-                }
-                if safe {
-                    pin(state, &rejected.touched, all, leads);
-                }
-                state.suspects.add(rejected.touched);
-                rejected.sent
-            }),
+        Some(_) => nonce.and_then(|nonce| {
+            let all = state.window.touched(nonce).map_or(0, Touched::len);
+            let rejected = state.window.reject(nonce)?;
+            if rejected.is_heartbeat() {
+                state.lives.distrust();
+            }
+            if safe {
+                state.plan.pin(&rejected.touched, all, &state.window);
+            }
+            state.suspects.add(rejected.touched);
+            Some(rejected.sent)
+        }),
     };
     match sent {
         Some(sent) => tell(session, at, sent, error),
         None if stale => tell_stale(session, at, text),
         None => {}
-    }
-}
-
-/// The client goes on with what something would have replaced that it rejected. What it is that clusters stay for is sent
-/// again, where nothing else would end that; for nothing else does a stale rejection have a sequel (C-111).
-fn pin(state: &mut TypeState, rejected: &Touched, all: usize, leads: bool) {
-    for name in state.plan.pin(rejected, all, &state.window) {
-        if leads && state.subscription.covers_name(&name) {
-            state.reanswer(&name);
-        }
     }
 }
 

@@ -80,21 +80,14 @@ impl TypePlan {
     }
 
     /// The client rejected a response that spoke of so many names. What a later one spoke of again is that one's affair.
-    ///
-    /// Gives what is to be sent again: where some of it was replaced while the rejection was under way, the rest did not go
-    /// with that, and would be pinned though what was bad has gone.
-    pub(crate) fn pin(&mut self, rejected: &Touched, all: usize, window: &Window) -> Vec<Name> {
+    pub(crate) fn pin(&mut self, rejected: &Touched, all: usize, window: &Window) {
         let later = |name: &&Name| window.awaited().any(|touched| touched.contains(name));
         let mut names = rejected.names();
         names.retain(|name| !later(name));
         let names: Vec<_> = names.into_iter().cloned().collect();
-        if names.is_empty() {
-            return names;
-        }
-        self.pins.add(Touched::Names(names.clone()));
         match names.len() < all {
-            true => names,
-            false => Vec::new(),
+            true => self.pins.add_rest(Touched::Names(names)),
+            false => self.pins.add(Touched::Names(names)),
         }
     }
 

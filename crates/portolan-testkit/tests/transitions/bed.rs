@@ -188,6 +188,19 @@ pub(crate) fn expect_no_faults(pair: &Pair<Witness>) {
     );
 }
 
+/// Asserts that no other cluster than this serves, and that no request failed.
+#[track_caller]
+pub(crate) fn expect_only(pair: &Pair<Witness>, cluster: &str) {
+    assert_eq!(clusters(pair), [cluster], "{}", pair.transcript());
+    expect_no_faults(pair);
+}
+
+/// How many responses were rejected.
+pub(crate) fn rejections(events: &[Event]) -> usize {
+    let is_rejected = |event: &&Event| matches!(event, Event::Nacked { .. });
+    events.iter().filter(is_rejected).count()
+}
+
 /// Names of the clusters that serve.
 pub(crate) fn clusters(pair: &Pair<Witness>) -> Vec<String> {
     let clusters = pair.client.envoy.clusters().into_keys();

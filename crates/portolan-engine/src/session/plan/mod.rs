@@ -186,11 +186,6 @@ fn as_sent(state: &TypeState, shown: ResourceSet, to: &ResourceSet) -> ResourceS
     shown.keeping(sent, &former).keeping(to, &new)
 }
 
-/// Whether resources of the type may refer to clusters, and what the client has of these is followed.
-pub(super) fn leads_to_followed(session: &Session, at: usize) -> bool {
-    session.plan.shown.is_some() && gate(session).is_some_and(|gate| is_parent(session, gate, at))
-}
-
 /// Whether resources of the type may refer to clusters.
 fn is_parent(session: &Session, gate: usize, at: usize) -> bool {
     leads(
@@ -322,10 +317,10 @@ impl<'a> Step<'a> {
         self.show(url, to.keeping(&from, &before));
     }
 
-    /// What was rejected together with something that is gone since is sent again where clusters stay for it. Nothing else
-    /// would end that, and it may have been good.
+    /// What was rejected together with something that is gone or replaced since is sent again where clusters stay for it.
+    /// Nothing else would end that, and it may have been good. Where none stay, a stale rejection has no sequel (C-111).
     fn unpin(&self, state: &mut TypeState, to: &ResourceSet) {
-        if self.to.diff_from(&self.from).removals().is_empty() {
+        if self.to.keeps_all_of(&self.from) {
             return;
         }
         let is_there = |name: &Name| to.held(name).is_some() && is_wanted(state, to, name);
