@@ -195,4 +195,15 @@ mod tests {
             .filter(|run| old.runs.iter().any(|o| Arc::ptr_eq(o, run)));
         assert_eq!(shared.count(), new.runs.len() - 1);
     }
+
+    #[test]
+    fn runs_that_ran_empty_are_joined() {
+        let hosts = (0..2_000).map(|i| host(&format!("{i:04}"), &BTreeSet::from([2_000 + i])));
+        let mut edit = ResourceSet::new(hosts).unwrap().edit();
+        for i in (0..2_000).filter(|i| i % 20 != 0) {
+            edit.remove(format!("{i:04}"));
+        }
+        let left = edit.finish().unwrap().0.aliases.clone().unwrap();
+        assert!(left.runs.len() <= 4, "{} runs", left.runs.len());
+    }
 }

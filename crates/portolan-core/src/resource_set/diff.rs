@@ -176,7 +176,8 @@ fn compare<'a>(
 ) {
     let (mut a, mut b) = (Cursor::new(old), Cursor::new(new));
     loop {
-        if a.at_chunk_start() && b.at_chunk_start() && a.shares_chunk(&b) {
+        // Both come to a chunk that they share at its first name: what stands before it is less in either.
+        if a.shares_chunk(&b) {
             a.skip_chunk();
             b.skip_chunk();
             continue;
@@ -224,10 +225,6 @@ impl<'a> Cursor<'a> {
         self.chunks.first()?.resources().get(self.within)
     }
 
-    fn at_chunk_start(&self) -> bool {
-        self.within == 0
-    }
-
     fn shares_chunk(&self, other: &Self) -> bool {
         match (self.chunks.first(), other.chunks.first()) {
             (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
@@ -259,9 +256,7 @@ impl Memo {
             .0
             .iter()
             .position(|slot| matches!(slot, Some((key, _)) if *key == id))?;
-        if at > 0 {
-            self.0[..=at].rotate_right(1);
-        }
+        self.0[..=at].rotate_right(1);
         self.0[0].as_ref().map(|(_, diff)| Arc::clone(diff))
     }
 
@@ -318,5 +313,60 @@ impl ResourceSet {
     pub(super) fn memo(&self) -> MutexGuard<'_, Memo> {
         let memo = &self.0.memo;
         memo.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::well_known::CLUSTER;
+
+    fn resource(name: &str, body: u8) -> Resource {
+        let builder = Resource::builder(CLUSTER, name, vec![body]);
+        builder.build().unwrap()
+    }
+
+    fn pending(name: &str) -> Resource {
+        Resource::pending(CLUSTER, name).unwrap()
+    }
+
+    fn set(resources: impl IntoIterator<Item = Resource>) -> ResourceSet {
+        ResourceSet::new(resources).unwrap()
+    }
+
+    #[test]
+    fn what_is_shared_is_not_compared() {
+        let old = set((0..10_000).map(|i| resource(&format!("{i:05}"), 1)));
+        let mut edit = old.edit();
+        edit.upsert(resource("05000", 2)).remove("05001");
+        edit.upsert(resource("05000a", 1));
+        let new = edit.finish().unwrap();
+        let mut compared = 0;
+        compare(old.chunks(), new.chunks(), |_, _| compared += 1);
+        assert!((3..=200).contains(&compared), "{compared} names");
+    }
+
+    #[test]
+    fn what_is_still_pending_is_not_told() {
+        let old = set([pending("a"), resource("b", 1)]);
+        let mut edit = old.edit();
+        edit.upsert(pending("a")).upsert(resource("b", 2));
+        let new = edit.finish().unwrap();
+        // What was noted when the set was edited, and what a comparison finds.
+        for diff in [new.diff_from(&old), Arc::new(Diff::between(&old, &new))] {
+            assert_eq!(diff.upserts().len(), 1);
+            assert_eq!(diff.removals(), []);
+        }
+    }
+
+    #[test]
+    fn all_is_kept_of_the_set_that_is_asked_about_whichever_it_was_edited_from() {
+        let small = set([resource("a", 1)]);
+        let large = set([resource("a", 1), resource("b", 1)]);
+        let mut edit = large.edit();
+        edit.remove("b");
+        let smaller = edit.finish().unwrap();
+        assert!(!smaller.keeps_all_of(&large));
+        assert!(smaller.keeps_all_of(&small));
     }
 }

@@ -1,3 +1,5 @@
+mod alternatives;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -258,6 +260,29 @@ fn what_a_wildcard_covers_is_counted_through_all_changes() {
 }
 
 #[test]
+fn a_glob_stands_for_a_name_whose_last_segment_is_empty() {
+    let directory = "xdstp://a/envoy.config.cluster.v3.Cluster/d/";
+    let inside = format!("{directory}x");
+    let set = ResourceSet::new([resource(directory, 1), resource(&inside, 1)]).unwrap();
+    let glob = format!("{directory}*");
+    let members: Vec<_> = set
+        .identified_by(&glob)
+        .map(|r| r.name().as_str())
+        .collect();
+    assert_eq!(members, [directory, &inside]);
+}
+
+#[test]
+fn a_set_shows_all_that_it_holds() {
+    let pending = Resource::pending(CLUSTER, "c").unwrap();
+    let set = ResourceSet::new([resource("a", 1), failed("b", "no"), pending]).unwrap();
+    let shown = format!("{set:?}");
+    for name in ["a@", "b: ", "c: pending"] {
+        assert!(shown.contains(&format!("Resource({name}")), "{shown}");
+    }
+}
+
+#[test]
 fn replacing_all_by_equal_content_gives_the_same_value() {
     let set = numbered(1_000);
     let same = set.iter().map(|r| (r.name().clone(), r.clone())).collect();
@@ -364,6 +389,7 @@ fn a_difference_tells_whether_it_is_about_what_is_on_demand() {
     edit.upsert(on_demand.build().unwrap());
     let with = edit.finish().unwrap();
     assert!(with.diff_from(&old).touches_on_demand());
+    assert!(!with.diff_from(&old).touches_others());
     let mut edit = with.edit();
     edit.remove("od");
     assert!(touches(edit, &with));
