@@ -34,11 +34,13 @@ impl Answer {
         if rule == ResponseSplit::Never || self.encoded_len(rendering) <= max {
             return VecDeque::from([self]);
         }
-        let stems: BTreeSet<_> = match self.removed.iter().all(Name::is_stem) {
+        let names = self.resources.iter().map(Resource::name);
+        let is_alone = names.chain(&self.removed).all(Name::is_stem);
+        let stems: BTreeSet<_> = match is_alone {
             true => BTreeSet::new(),
             false => self.resources.iter().map(|r| r.name().stem()).collect(),
         };
-        let is_replaced = |name: &Name| !name.is_stem() && stems.contains(name.stem());
+        let is_replaced = |name: &Name| stems.contains(name.stem());
         let (replaced, removed): (Vec<_>, Vec<_>) = self.removed.into_iter().partition(is_replaced);
         let resources = match replaced.is_empty() {
             true => parts(rendering.split(self.resources.clone(), max)),
@@ -150,7 +152,8 @@ fn cut_names(names: Vec<Name>, max: usize) -> Vec<Vec<Name>> {
 mod tests {
     use alloc::vec;
 
-    use portolan_core::EntryForm;
+    use portolan_core::well_known::CLUSTER;
+    use portolan_core::{Constraints, EntryForm};
 
     use super::*;
     use crate::Reason;
@@ -186,6 +189,40 @@ mod tests {
         assert_eq!(parts(5, 0, 5 * EACH), [(5, 0)]);
         assert_eq!(parts(5, 0, 5 * EACH - 1), [(4, 0), (1, 0)]);
         assert_eq!(parts(7, 0, 3 * EACH), [(3, 0), (3, 0), (1, 0)]);
+    }
+
+    #[test]
+    fn c425_what_is_replaced_goes_with_its_replacement_in_as_few_parts_as_may_be() {
+        let value = |value: &str| Constraints::value("env", value);
+        let alternative = |stem: &str| {
+            let builder = Resource::builder(CLUSTER, stem, &b"x"[..]);
+            builder.constraints(value("p")).build().unwrap()
+        };
+        let replaced = ["a", "b"].map(|stem| Name::from(stem).with_constraints(&value("t")));
+        let rendering = Rendering {
+            form: EntryForm::Delta,
+            timed: false,
+            wrapped: false,
+        };
+        let entry = rendering.entry_len(&alternative("a"));
+        let each = entry + replaced[0].len() + NAME_OVERHEAD;
+        for (max, expected) in [
+            (2 * each, &[(2, 2), (0, 1)][..]),
+            (2 * each - 1, &[(1, 1), (1, 1), (0, 1)]),
+        ] {
+            let removed = replaced.iter().cloned().chain(["c".into()]);
+            let answer = Answer {
+                resources: Selection::of(["a", "b"].map(alternative)),
+                bodyless: Vec::new(),
+                removed: removed.collect(),
+                touched: Touched::Names(Vec::new()),
+                reason: Reason::Changed,
+                fresh: Selection::none(),
+            };
+            let parts = answer.split(rendering, ResponseSplit::RemovalsLast, max);
+            let lens = parts.iter().map(|p| (p.resources.len(), p.removed.len()));
+            assert_eq!(lens.collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]
