@@ -104,3 +104,34 @@ pub enum TtlPolicy {
     /// All. In state of the world still only those that read wrapped resources.
     Always,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: &str = "xds.config.supports-resource-ttl";
+    const WRAPPER: &str = "xds.config.resource-in-sotw";
+
+    #[test]
+    fn c290_a_client_can_what_it_announces_and_envoy_all_but_one_thing() {
+        for (agent, announced, can) in [
+            ("gRPC", &[][..], (false, false, false)),
+            ("gRPC", &[TTL][..], (true, false, false)),
+            ("gRPC", &[WRAPPER][..], (false, true, false)),
+            ("gRPC", &[TTL, WRAPPER][..], (true, true, true)),
+            ("envoy", &[][..], (true, true, false)),
+            ("envoy", &[TTL, WRAPPER][..], (true, true, false)),
+        ] {
+            let node = Node::new("n").with_user_agent(agent, "1");
+            let with = |node: Node, feature: &&str| node.with_client_feature(*feature);
+            let features = ClientFeatures::of(&announced.iter().fold(node, with));
+            let (ttl, wrapper, heartbeats) = can;
+            let told = ClientFeatures::default()
+                .with_ttl(ttl)
+                .with_wrapper(wrapper)
+                .with_sotw_heartbeats(heartbeats);
+            assert_eq!(features, told, "{agent} {announced:?}");
+            assert_eq!((told.ttl(), told.wrapper(), told.sotw_heartbeats()), can);
+        }
+    }
+}

@@ -335,6 +335,10 @@ mod tests {
         assert!(matches!(wrong, ProtocolError::WrongType { .. }));
         let many = error(&request("", &["a", "b"], ""));
         assert!(matches!(many, ProtocolError::TooManyNames { max: 1, .. }));
+        let mut both = request("", &["a"], "");
+        both.locators.push(Locator::new("b", []));
+        let many = error(&both);
+        assert!(matches!(many, ProtocolError::TooManyNames { max: 1, .. }));
         assert!(Fetch::new(&request("", &["abc"], ""), &scope, &config).is_ok());
         let long = error(&request("", &["long"], ""));
         assert!(matches!(long, ProtocolError::NamesTooLong { max: 3, .. }));

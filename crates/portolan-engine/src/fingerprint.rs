@@ -11,25 +11,19 @@ use crate::Locator;
 /// Clients repeat all their names with every acknowledgement; equal fingerprints spare looking at them. A client that
 /// crafts two lists with one fingerprint deceives only its own stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fingerprint {
-    sum: u64,
-    count: usize,
-}
+pub(crate) struct Fingerprint(u64);
 
 impl Fingerprint {
     pub(crate) fn of(names: &[Bytes], locators: &[Locator]) -> Self {
         let hasher = FixedState::default();
-        let names_sum = names.iter().map(|name| hasher.hash_one(&name[..]));
-        let locators_sum = locators.iter().map(|locator| {
+        let names = names.iter().map(|name| hasher.hash_one(&name[..]));
+        let locators = locators.iter().map(|locator| {
             let parameters = locator.parameters.iter();
             // Of several values of one key the last counts, so their order does.
             let parameters: Vec<_> = parameters.map(|(k, v)| (&k[..], &v[..])).collect();
             hasher.hash_one((&locator.name[..], parameters))
         });
-        Self {
-            sum: names_sum.chain(locators_sum).fold(0, u64::wrapping_add),
-            count: names.len() + locators.len(),
-        }
+        Self(names.chain(locators).fold(0, u64::wrapping_add))
     }
 }
 

@@ -84,3 +84,94 @@ impl Rendering {
         runs.into_iter().map(Selection::of).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use portolan_core::well_known::CLUSTER;
+    use portolan_core::{Constraints, ResourceSet};
+
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(2);
+
+    fn resource(is_timed: bool, is_constrained: bool) -> Resource {
+        let mut builder = Resource::builder(CLUSTER, "a", &b"x"[..]);
+        if is_timed {
+            builder = builder.ttl(TTL);
+        }
+        if is_constrained {
+            builder = builder.constraints(Constraints::exists("k"));
+        }
+        builder.build().unwrap()
+    }
+
+    fn all() -> impl Iterator<Item = Rendering> {
+        let forms = [EntryForm::Sotw, EntryForm::Delta].into_iter();
+        let flags = [(false, false), (false, true), (true, false), (true, true)];
+        forms.flat_map(move |form| {
+            flags.map(|(timed, wrapped)| Rendering {
+                form,
+                timed,
+                wrapped,
+            })
+        })
+    }
+
+    /// What is written of one resource.
+    fn expected(rendering: Rendering, resource: &Resource, version: &Version) -> Bytes {
+        let Rendering {
+            form,
+            timed,
+            wrapped,
+        } = rendering;
+        let ttl = resource.ttl().filter(|_| timed);
+        match form {
+            EntryForm::Sotw if wrapped && resource.constraints().is_some() => {
+                wrapped_entry(resource, version, ttl)
+            }
+            _ if ttl.is_some() => timed_entry(resource, form, version),
+            _ => resource.entry(form),
+        }
+    }
+
+    #[test]
+    fn c287_c327_only_who_reads_a_wrapper_is_sent_one_and_its_length_is_known() {
+        let version = Version::from("v");
+        for rendering in all() {
+            for (is_timed, is_constrained) in
+                [(false, false), (false, true), (true, false), (true, true)]
+            {
+                let resource = resource(is_timed, is_constrained);
+                let expected = expected(rendering, &resource, &version);
+                let selection = Selection::of([resource]);
+                let written = rendering.parts(&selection, &version).concat();
+                assert_eq!(written, expected, "{rendering:?}");
+                // A version may be as long as that, and constraints that are not told are reckoned.
+                let (least, len) = (written.len(), rendering.len(&selection));
+                assert!(
+                    (least..least + VERSION + 24).contains(&len),
+                    "{rendering:?}: {len}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_all_streams_are_sent_alike_is_encoded_once() {
+        let plain = |name: &str| Resource::builder(CLUSTER, name, &b"x"[..]);
+        let plain = [plain("a"), plain("b")].map(|builder| builder.build().unwrap());
+        let set = ResourceSet::new(plain).unwrap();
+        let diff = set.diff_from(&ResourceSet::empty());
+        for selection in [Selection::wildcard(&set), Selection::upserts(&diff)] {
+            for rendering in all() {
+                let shared = selection.parts(rendering.form);
+                let written = rendering.parts(&selection, &Version::from("v"));
+                let places =
+                    |parts: &[Bytes]| parts.iter().map(|part| part.as_ptr()).collect::<Vec<_>>();
+                assert_eq!(places(&written), places(&shared), "{rendering:?}");
+            }
+        }
+    }
+}

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use portolan_core::well_known::ROUTE;
-use portolan_core::{Constraints, DynamicParameters, Name, Resource, ResourceBuilder, Version};
+use portolan_core::{
+    Constraints, DynamicParameters, Name, Resource, ResourceBuilder, Version, wrapped_entry,
+};
 use portolan_engine::{DeltaRequest, Locator, Request, SotwRequest};
 use portolan_testkit::{Pair, PlainClient, Shelf};
 use proptest::collection::vec;
@@ -240,6 +242,19 @@ impl World {
         }
         wanted
     }
+}
+
+/// What is read of a response says which alternatives came only where it holds their constraints.
+#[test]
+fn c313_c327_who_sends_locators_in_state_of_the_world_is_sent_wrappers() {
+    let mut world = World::new(false);
+    world.publish("a", 2, 1);
+    world.ask(&[(0, 1)], &[]);
+    world.rest();
+    let sent = world.pair.client.received().last().unwrap();
+    let alternative = sent.resources.iter().next().unwrap();
+    let entry = wrapped_entry(alternative, &sent.version, None);
+    assert_eq!(sent.parts().concat(), entry);
 }
 
 fn play(ops: Vec<Vec<Op>>, is_delta: bool) {

@@ -1,7 +1,9 @@
 //! Nothing published, published empty, cleared: three things.
 
+use bytes::Bytes;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
 use portolan_core::{Publication, Resource, Snapshot};
+use portolan_engine::Response;
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Shelf, fixture};
 
 fn clients() -> [PlainClient; 2] {
@@ -202,6 +204,31 @@ fn c142_c143_what_is_sent_are_the_bytes_of_the_resources() {
             .flat_map(|r: &Resource| r.entry(form));
         let sent: Vec<u8> = pair.client.received()[0].parts().concat();
         assert_eq!(sent, entries.collect::<Vec<u8>>());
+    }
+}
+
+#[test]
+fn what_streams_are_sent_alike_is_encoded_once() {
+    for client in [PlainClient::sotw, PlainClient::delta] {
+        let shelf = Shelf::new();
+        shelf.put((0..300).map(|i| fixture::endpoints(format!("e{i:03}"), "1")));
+        let mut pairs = [(); 2].map(|()| Pair::new(client(), &shelf));
+        for pair in &mut pairs {
+            pair.client.want(&ENDPOINT, ["*"]);
+            pair.drive();
+        }
+        shelf.put(["e007", "e123"].map(|name| fixture::endpoints(name, "2")));
+        pairs.iter_mut().for_each(Pair::drive);
+        let [one, other] = pairs.each_ref().map(|pair| {
+            let parts = pair.client.received().iter().map(Response::parts);
+            parts.collect::<Vec<_>>()
+        });
+        assert_eq!(one.len(), 2);
+        let places = |responses: &[Vec<Bytes>]| {
+            let parts = responses.iter().flatten();
+            parts.map(|part| part.as_ptr()).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&one), places(&other));
     }
 }
 

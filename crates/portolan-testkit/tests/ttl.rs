@@ -6,7 +6,7 @@ use portolan_cache::SnapshotCache;
 use portolan_core::node_hash::from_fn;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, RUNTIME};
 use portolan_core::{Node, Snapshot};
-use portolan_engine::Variant;
+use portolan_engine::{Reason, Variant};
 use portolan_testkit::{Client, Pair, PlainClient, Setup, Shelf, fixture};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -166,4 +166,16 @@ fn c295_a_refresh_of_clusters_does_not_send_a_change_that_has_to_wait() {
     pair.expect_quiet();
     pair.advance(SECOND);
     pair.expect(["-- 5s", "< CDS v3 n3 [a@3~4s]"]);
+}
+
+#[test]
+fn c295_a_refresh_of_clusters_waits_for_no_answer_and_is_told_as_one() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a").ttl(SECOND * 4)]);
+    let client = PlainClient::sotw().without_acks();
+    let mut pair = Pair::open(client, &shelf, announcing());
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.advance(SECOND * 2);
+    let reasons = pair.client.received().iter().map(|r| r.reason);
+    assert_eq!(reasons.collect::<Vec<_>>(), [Reason::Owed, Reason::Refresh]);
 }

@@ -142,7 +142,7 @@ impl<'a> Own<'a> {
         let names = subscription.names().iter();
         let is_linked = subscription.is_linked([self.set])
             || known.is_linked(subscription)
-            || (subscription.is_by_identifier() && known.claims_anything());
+            || known.claims_anything();
         if !is_linked {
             names.for_each(|name| self.compare(name));
             return self.finish();
