@@ -169,13 +169,21 @@ fn c295_a_refresh_of_clusters_does_not_send_a_change_that_has_to_wait() {
 }
 
 #[test]
-fn c295_a_refresh_of_clusters_waits_for_no_answer_and_is_told_as_one() {
+fn c295_a_refresh_of_clusters_waits_for_no_acknowledgement() {
     let shelf = Shelf::new();
-    shelf.put([fixture::static_cluster("a").ttl(SECOND * 4)]);
-    let client = PlainClient::sotw().without_acks();
-    let mut pair = Pair::open(client, &shelf, announcing());
+    let living = |revision| {
+        fixture::static_cluster("a")
+            .revision(revision)
+            .ttl(SECOND * 4)
+    };
+    shelf.put([living(1)]);
+    let mut pair = Pair::open(PlainClient::sotw(), &shelf, announcing());
     pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    pair.client.set_acks(false);
+    shelf.put([living(2)]);
     pair.advance(SECOND * 2);
     let reasons = pair.client.received().iter().map(|r| r.reason);
-    assert_eq!(reasons.collect::<Vec<_>>(), [Reason::Owed, Reason::Refresh]);
+    let expected = [Reason::Owed, Reason::Changed, Reason::Refresh];
+    assert_eq!(reasons.collect::<Vec<_>>(), expected);
 }

@@ -199,9 +199,7 @@ impl<'a> Draft<'a> {
                 Why::GivenUp => self.given_up(name),
             }
         }
-        if owed.wildcard && set.wildcard_len() == 0 {
-            self.removed.extend(self.now.stand_ins.iter().cloned());
-        }
+        self.removed.extend(self.now.stand_ins.iter().cloned());
     }
 
     /// Puts in what something which was named stands for, as far as it `comes` by this; gives the number of all of it.
