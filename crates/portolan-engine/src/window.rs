@@ -201,6 +201,8 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     fn response(nonce: u64, names: &[&str]) -> InFlight {
@@ -285,6 +287,30 @@ mod tests {
         let awaited: Vec<_> = window.awaited().flat_map(names).collect();
         assert_eq!(awaited, ["a"]);
         assert!(!window.is_settled());
+    }
+
+    #[test]
+    fn what_is_acknowledged_or_tells_nothing_is_waited_for_no_more() {
+        let mut window = window(&[(1, &["a"]), (2, &["b"])]);
+        window.push(InFlight::heartbeat(response(3, &[]).sent));
+        window.settle(Nonce::new(2));
+        let awaits = |name: &str, through| window.awaits_name(&Name::from(name), through);
+        assert!(awaits("a", None));
+        assert!(!awaits("a", Some(Nonce::new(0))));
+        assert!(!awaits("b", None));
+        assert!(window.awaits_through(Nonce::new(3)));
+        window.settle(Nonce::new(1));
+        assert!(!window.awaits_through(Nonce::new(3)));
+        assert!(!window.awaits_name(&Name::from("a"), None));
+    }
+
+    #[test]
+    fn a_heartbeat_that_inherits_what_was_rejected_is_one_no_more() {
+        let mut window = Window::new(2);
+        window.push(InFlight::heartbeat(response(1, &[]).sent));
+        assert!(window.is_settled());
+        window.inherit(Touched::Names(vec![Name::from("a")]));
+        assert!(window.awaits_name(&Name::from("a"), None));
     }
 
     #[test]

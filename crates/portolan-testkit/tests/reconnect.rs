@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, VIRTUAL_HOST};
 use portolan_core::{Snapshot, TypeUrl};
-use portolan_engine::{Event, Limits, ProtocolError, Response, Unsettled, Variant};
+use portolan_engine::{Event, Limits, ProtocolError};
 use portolan_testkit::{
-    Client, EnvoyClient, EnvoyMux, GrpcClient, Pair, PlainClient, Setup, Shelf, fixture,
+    EnvoyClient, EnvoyMux, GrpcClient, Pair, PlainClient, Setup, Shelf, fixture,
 };
 
 fn everything(shelf: &Shelf) {
@@ -153,90 +153,6 @@ fn who_was_sent_what_it_named_is_not_taken_for_one_that_has_everything() {
     pair.client.send(request);
     pair.drive();
     pair.expect(["> CDS [] v=v1 n=", "< CDS v1 n1 [a b]", "> ACK CDS n1"]);
-}
-
-/// A client that has cluster `a` at 1, rejected it at 2, of which it may have applied what it liked, and then lost its
-/// stream, while the server went back to 1.
-fn rolled_back_after_a_rejection(client: PlainClient) -> Pair<PlainClient> {
-    let shelf = Shelf::new();
-    shelf.put([fixture::static_cluster("a")]);
-    let mut pair = Pair::new(client, &shelf);
-    pair.client.want(&CLUSTER, []);
-    pair.drive();
-    pair.client.set_acks(false);
-    shelf.put([fixture::static_cluster("a").revision(2)]);
-    pair.drive();
-    pair.client.nack(&CLUSTER);
-    pair.drive();
-    pair.disconnect();
-    shelf.put([
-        fixture::static_cluster("a"),
-        fixture::listener("l", "route"),
-    ]);
-    pair.client.set_acks(true);
-    pair
-}
-
-/// Opens a stream on which the client says that it has what its first response held; gives what it is sent.
-fn back_with_the_first_response(pair: &mut Pair<PlainClient>) -> Vec<Response> {
-    pair.connect();
-    let before = pair.client.received().len();
-    let accepted = pair.client.received()[0].clone();
-    match pair.client.variant() {
-        Variant::Sotw => {
-            let mut request = pair.client.sotw_request(&CLUSTER, [""; 0]);
-            request.version = accepted.version.as_str().to_owned();
-            pair.client.send(request);
-        }
-        _ => {
-            let held = accepted.resources.iter();
-            let held = held.map(|r| (r.name().as_str(), r.version().as_str()));
-            pair.client.resume(&CLUSTER, [], held);
-        }
-    }
-    pair.drive();
-    pair.client.received()[before..].to_vec()
-}
-
-#[test]
-fn a_client_that_left_with_a_rejection_is_not_believed() {
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let mut pair = rolled_back_after_a_rejection(client);
-        let again = back_with_the_first_response(&mut pair);
-        let sent: Vec<_> = again.iter().map(|r| r.resources.len()).collect();
-        assert_eq!(sent, [1], "{}", pair.transcript());
-        // It accepted that, and is believed the next time.
-        let again = back_with_the_first_response(&mut pair);
-        assert!(again.is_empty(), "{}", pair.transcript());
-    }
-}
-
-#[test]
-fn nor_is_it_when_it_left_again_before_it_was_answered() {
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let mut pair = rolled_back_after_a_rejection(client);
-        pair.set_window(0);
-        assert!(back_with_the_first_response(&mut pair).is_empty());
-        pair.set_window(1);
-        let again = back_with_the_first_response(&mut pair);
-        assert_eq!(again.len(), 1, "{}", pair.transcript());
-    }
-}
-
-#[test]
-fn what_is_not_known_of_one_type_is_not_forgotten_for_another() {
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
-        let mut pair = rolled_back_after_a_rejection(client);
-        pair.connect();
-        pair.client.set_acks(false);
-        pair.client.want(&LISTENER, []);
-        pair.drive();
-        let unsettled = pair.session().unwrap().unsettled();
-        let urls: Vec<_> = unsettled.iter().map(Unsettled::type_url).collect();
-        assert_eq!(urls, [&LISTENER, &CLUSTER]);
-        let again = back_with_the_first_response(&mut pair);
-        assert_eq!(again.len(), 1, "{}", pair.transcript());
-    }
 }
 
 #[test]
