@@ -37,7 +37,6 @@ pub(crate) fn readiness(
         least.unwrap_or(Readiness::Ready)
     };
     match facts.ready_when() {
-        ReadyWhen::Acked => acked(),
         // Other clusters that warm keep the client from acknowledging this one, but not from rejecting it.
         ReadyWhen::ChildAcked
             if gate.known.holds_name(cluster.name(), &gate.subscription)
@@ -45,7 +44,6 @@ pub(crate) fn readiness(
         {
             child_acked()
         }
-        ReadyWhen::ChildAcked => Readiness::Unsent,
         _ => acked().min(child_acked()),
     }
 }

@@ -114,7 +114,7 @@ pub(super) fn recall(session: &mut Session, target: &Snapshot, view: &dyn View, 
         let state = &mut session.types[at];
         let brought = core::mem::take(&mut state.plan.brought);
         // What was answered already it has from this stream.
-        if !state.begun || brought == Brought::Settled || state.known.base().is_some() {
+        if brought == Brought::Settled || state.known.base().is_some() {
             continue;
         }
         // What else it has matters together with its clusters.

@@ -65,7 +65,7 @@ impl Step<'_> {
     ) -> bool {
         let gate = &session.types[self.gate].resource_type;
         let types = self.config.types().iter();
-        let mut parents = types.filter(|t| *t.url() != ROUTE && leads(t, gate));
+        let mut parents = types.filter(|t| leads(t, gate));
         parents.any(|parent| {
             let set = set(parent.url());
             set.is_some_and(|set| set.refers_to(self.references(), &ROUTE, name))
