@@ -2,6 +2,11 @@
 
 mod back;
 mod bed;
+mod claims;
 mod model;
 mod moves;
 mod rules;
+mod settling;
+mod staying;
+mod tables;
+mod telling;

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use portolan_core::Name;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, ROUTE};
-use portolan_engine::{Emptiness, Event, Release, Transitions};
+use portolan_engine::{Event, Release, Transitions};
 use portolan_testkit::{EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
 
 use crate::bed::*;
@@ -108,47 +107,6 @@ fn endpoints_that_change_all_the_time_keep_no_cluster_from_being_ready() {
         expect_no_faults(&pair);
         assert_eq!(expired(&pair.take_events()), 0);
     }
-}
-
-/// Empty endpoints are taken for meant: there is nothing to wait for, and something to tell.
-#[test]
-fn a_cluster_that_is_published_empty_is_not_waited_for_and_told() {
-    for kind in EnvoyMux::ALL {
-        let (shelf, mut pair) = serving(kind, leading_to("a"));
-        let mut next = leading_to("b");
-        next[1] = fixture::no_endpoints("b");
-        publish(&shelf, next);
-        pair.drive();
-        assert_eq!(pair.client.envoy.routes()["r"], "to=b", "{kind:?}");
-        let of_b = |because| (vec!["b".into()], because);
-        let told = empty(&pair.take_events());
-        assert_eq!(
-            told,
-            [of_b(Emptiness::Assigned), of_b(Emptiness::Referenced)]
-        );
-        // Once per change, however often it is sent.
-        shelf.put([fixture::cluster("b").revision(2)]);
-        pair.advance(secs(10));
-        assert_eq!(empty(&pair.take_events()), [], "{kind:?}");
-        shelf.put([fixture::endpoints("b", "1")]);
-        pair.advance(secs(1));
-        shelf.put([fixture::no_endpoints("b")]);
-        pair.advance(secs(1));
-        assert_eq!(
-            empty(&pair.take_events()),
-            [of_b(Emptiness::Assigned)],
-            "{kind:?}"
-        );
-    }
-}
-
-/// The clusters that were told to have no endpoints, and why they were.
-fn empty(events: &[Event]) -> Vec<(Vec<Name>, Emptiness)> {
-    let told = events.iter().filter_map(|event| match event {
-        Event::Empty { names, because, .. } => Some((names.clone(), *because)),
-        _ => None,
-    });
-    told.collect()
 }
 
 /// A client that takes one cluster only is not followed any more, and nothing waits for it.

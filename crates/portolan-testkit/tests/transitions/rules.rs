@@ -1,7 +1,7 @@
 //! What is withheld, what is not, and for how long.
 
-use portolan_core::TypeUrl;
-use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
+use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE, SECRET};
+use portolan_core::{Constraints, TypeUrl};
 use portolan_engine::{Event, Release, SafeTimes, Transitions};
 use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
 
@@ -282,6 +282,7 @@ fn times_are_settings() {
     let shelf = shelf("a");
     let times = SafeTimes::default()
         .with_hold(secs(2))
+        .with_grace(secs(1))
         .with_removal_budget(secs(3));
     let config = Setup::default_config().with_transitions(Transitions::Safe(times));
     let mut pair = Pair::open(
@@ -301,4 +302,44 @@ fn times_are_settings() {
     assert_eq!(pair.client.held(&CLUSTER).len(), 2);
     pair.advance(secs(1));
     assert_eq!(pair.client.held_names(&CLUSTER), ["b".into()]);
+    pair.client.set_acks(true);
+    for url in [&CLUSTER, &ENDPOINT, &ROUTE] {
+        pair.client.ack(url);
+    }
+    publish(&shelf, leading_to("a"));
+    pair.drive();
+    assert_eq!(pair.client.held(&CLUSTER).len(), 2, "{}", pair.transcript());
+    pair.advance(secs(1));
+    assert_eq!(pair.client.held_names(&CLUSTER), ["a".into()]);
+}
+
+/// A name does not say then which resource something leads to, and what goes must go with what replaces it.
+#[test]
+fn c322_where_anything_has_alternatives_or_had_all_changes_at_once() {
+    let constrained = |value: &str| {
+        let constraints = Constraints::value("env", value);
+        fixture::secret("s").constraints(constraints)
+    };
+    for (before, after) in [(true, false), (false, true)] {
+        for client in both() {
+            let with = |cluster: &str, alternatives: bool| {
+                let secrets = ["p", "t"].map(constrained).into_iter();
+                let secrets = secrets.filter(|_| alternatives);
+                leading_to(cluster)
+                    .into_iter()
+                    .chain(secrets)
+                    .collect::<Vec<_>>()
+            };
+            let shelf = Shelf::new();
+            publish(&shelf, with("a", before));
+            let mut pair = plain(client, &shelf);
+            pair.client.want(&SECRET, ["s"]);
+            pair.drive();
+            pair.client.set_acks(false);
+            publish(&shelf, with("b", after));
+            pair.drive();
+            assert_eq!(table(&pair), "to=b", "{}", pair.transcript());
+            assert_eq!(pair.client.held_names(&CLUSTER), ["b".into()]);
+        }
+    }
 }
