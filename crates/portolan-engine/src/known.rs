@@ -39,8 +39,7 @@ impl Known {
     pub(crate) fn claimed(versions: impl Iterator<Item = (Name, Version)>) -> Self {
         let mut known = Self::default();
         for (name, version) in versions {
-            known.claimed_bytes += name.len() + version.as_str().len();
-            known.overlay.set(name, Held::Claimed(version));
+            known.patch(name, Held::Claimed(version));
         }
         known
     }
@@ -101,18 +100,21 @@ impl Known {
         let kept: Vec<_> = kept.collect();
         self.move_to(set);
         for (name, held) in kept {
-            self.patched_links |= matches!(held, Held::SentLinked(_));
-            if let Held::Claimed(version) = &held {
-                self.claimed_bytes += name.len() + version.as_str().len();
-            }
-            self.overlay.set(name, held);
+            self.patch(name, held);
         }
     }
 
     pub(crate) fn sent(&mut self, resource: &Resource) {
-        let held = Held::sent(resource);
-        self.patched_links |= matches!(held, Held::SentLinked(_));
-        self.overlay.set(resource.name().clone(), held);
+        self.patch(resource.name().clone(), Held::sent(resource));
+    }
+
+    fn patch(&mut self, name: Name, held: Held) {
+        match &held {
+            Held::Claimed(version) => self.claimed_bytes += name.len() + version.as_str().len(),
+            Held::SentLinked(_) => self.patched_links = true,
+            Held::Sent(_) | Held::Missing(_) | Held::Nothing => {}
+        }
+        self.overlay.set(name, held);
     }
 
     pub(crate) fn removed(&mut self, name: &Name) {
@@ -130,7 +132,7 @@ impl Known {
             added,
         };
         let mut entered = self.entered_by_name(&before);
-        if self.is_linked(now) || added.iter().any(|name| name.is_glob() || !name.is_stem()) {
+        if self.is_linked(now) {
             entered.extend(self.entered_by_link(&before));
         }
         entered.iter().for_each(|name| self.removed(name));
@@ -141,7 +143,7 @@ impl Known {
         let is_new = |name: &&Name| match self.overlay.get(name) {
             OverlayEntry::Base(resource) => !before.covered(resource),
             OverlayEntry::Patched(held) => !before.covered_held(name, held),
-            _ => !before.had_wildcard,
+            _ => false,
         };
         before.added.iter().filter(is_new).cloned().collect()
     }
@@ -165,43 +167,31 @@ impl Known {
 
     /// A wildcard began or ended: the client has nothing but what it names, which is sorted.
     pub(crate) fn keep_only(&mut self, names: &[&Name], now: &Subscription) {
-        let mut kept = Overlay::new();
-        for name in names {
-            match self.overlay.get(name) {
-                OverlayEntry::Patched(held) => kept.set((*name).clone(), held.clone()),
-                OverlayEntry::Base(resource) => kept.set((*name).clone(), Held::sent(resource)),
-                _ => {}
-            }
+        let is_kept = |name: &str| names.binary_search_by(|n| n.as_str().cmp(name)).is_ok();
+        let based = self.named_by(now, names.iter().copied());
+        let based = based.map(|resource| (resource.name().clone(), Held::sent(resource)));
+        let patched = self.overlay.patch().iter();
+        let patched = patched.filter(|(name, held)| held.is_found(name, now, is_kept));
+        let patched = patched.map(|(name, held)| (name.clone(), held.clone()));
+        let kept: Vec<_> = based.chain(patched).collect();
+        *self = Self::default();
+        for (name, held) in kept {
+            self.patch(name, held);
         }
-        let is_more = |name: &&Name| name.is_glob() || !name.is_stem();
-        if self.is_linked(now) || names.iter().any(is_more) {
-            for resource in self.named_by(now, names.iter().copied()) {
-                if matches!(self.overlay.get(resource.name()), OverlayEntry::Base(_)) {
-                    kept.set(resource.name().clone(), Held::sent(resource));
-                }
-            }
-            let is_kept = |name: &str| names.binary_search_by(|n| n.as_str().cmp(name)).is_ok();
-            for (name, held) in self.overlay.patch() {
-                if held.is_found(name, now, is_kept) {
-                    kept.set(name.clone(), held.clone());
-                }
-            }
-            self.patched_links = true;
-        }
-        self.overlay = kept;
     }
 
-    /// What the base has that one of these stands for.
+    /// What one of these stands for and the client has as the base has it.
     fn named_by<'a>(
         &'a self,
         now: &'a Subscription,
         names: impl Iterator<Item = &'a Name>,
     ) -> impl Iterator<Item = &'a Resource> {
-        let base = self.overlay.base();
-        names.flat_map(move |name| {
+        let (base, patch) = (self.overlay.base(), self.overlay.patch());
+        let named = names.flat_map(move |name| {
             base.into_iter()
                 .flat_map(move |base| now.resolve(base, name))
-        })
+        });
+        named.filter(|resource| !patch.contains_key(resource.name()))
     }
 
     /// Whether something that the client has may be found by more than its name.
@@ -316,8 +306,7 @@ impl Before<'_> {
 
     /// The same of what the client has of a name, whatever that is.
     fn covered_held(&self, name: &Name, held: &Held) -> bool {
-        let named = |name: &str| self.named(name);
-        self.had_wildcard || named(name) || held.is_found(name, self.now, named)
+        self.had_wildcard || held.is_found(name, self.now, |name| self.named(name))
     }
 }
 
@@ -334,7 +323,7 @@ impl Held {
         }
     }
 
-    /// Whether `is_named` holds of what finds this, as far as that is known, besides the name alone.
+    /// Whether `is_named` holds of what finds this, as far as that is known.
     fn is_found(&self, name: &Name, now: &Subscription, is_named: impl Fn(&str) -> bool) -> bool {
         let others = |is_found: &dyn Fn(&str) -> bool| match self {
             _ if !now.is_by_identifier() => false,
@@ -342,10 +331,7 @@ impl Held {
             Self::Claimed(_) => name.glob().is_some_and(|glob| is_found(&glob)),
             Self::Sent(_) | Self::Missing(_) | Self::Nothing => false,
         };
-        match name.is_stem() && !now.has_locators() {
-            true => others(&is_named),
-            false => now.finds(name, others, is_named),
-        }
+        now.finds(name, others, is_named)
     }
 }
 
@@ -356,12 +342,173 @@ fn is_missing(entry: &Resource) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use alloc::{format, vec};
+
+    use bytes::Bytes;
+    use portolan_core::well_known::ROUTE;
+    use portolan_core::{ResourceBuilder, ResourceError};
+
     use super::*;
+    use crate::Variant;
+
+    const MEMBER: &str = "xdstp://a/envoy.config.route.v3.RouteConfiguration/d/n";
+    const GLOB: &str = "xdstp://a/envoy.config.route.v3.RouteConfiguration/d/*";
+
+    fn resource(name: &str, aliases: &[&str]) -> ResourceBuilder {
+        let builder = Resource::builder(ROUTE, name, &b""[..]);
+        aliases
+            .iter()
+            .copied()
+            .fold(builder, ResourceBuilder::alias)
+    }
+
+    fn build(builder: ResourceBuilder) -> Resource {
+        builder.build().unwrap()
+    }
+
+    fn set(entries: &[Result<Resource, ResourceError>]) -> ResourceSet {
+        ResourceSet::new(entries.iter().map(|entry| entry.clone().unwrap())).unwrap()
+    }
+
+    fn names(names: &[&str]) -> Vec<Name> {
+        let mut names: Vec<_> = names.iter().map(|name| Name::from(*name)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn subscribed(variant: Variant, names: &[&str]) -> Subscription {
+        let names = names.iter().map(|n| Bytes::copy_from_slice(n.as_bytes()));
+        let names: Vec<_> = names.collect();
+        let mut subscription = Subscription::new(variant, Arc::default());
+        let applied = match variant {
+            Variant::Sotw => subscription.apply_sotw(&names, &[], false),
+            Variant::Delta => subscription.apply_delta((&names, &[]), (&[], &[]), false),
+        };
+        applied.unwrap();
+        subscription
+    }
+
+    /// A client that was sent this: all at once, or by itself.
+    fn told(resource: &Resource) -> [Known; 2] {
+        let (mut based, mut sent) = (Known::default(), Known::default());
+        based.move_to(&set(&[Ok(resource.clone())]));
+        sent.sent(resource);
+        [based, sent]
+    }
 
     #[test]
     fn the_length_of_what_a_client_brings_is_that_of_names_and_versions() {
         let brought = [("abc", "12"), ("d", "")];
         let known = Known::claimed(brought.into_iter().map(|(n, v)| (n.into(), v.into())));
         assert_eq!(known.claimed_bytes(), 6);
+    }
+
+    #[test]
+    fn what_is_asked_for_by_one_more_identifier_is_had_if_it_was_wanted_by_another() {
+        let plain = build(resource("n", &["x", "y"]));
+        let member = build(resource(MEMBER, &["x"]));
+        for (resource, before, added, is_had) in [
+            (&plain, vec![], "n", false),
+            (&plain, vec![], "x", false),
+            (&plain, vec!["z"], "x", false),
+            (&plain, vec!["n"], "x", true),
+            (&plain, vec!["y"], "x", true),
+            (&plain, vec!["y"], "n", true),
+            (&member, vec![], GLOB, false),
+            (&member, vec![MEMBER], GLOB, true),
+            (&member, vec!["x"], GLOB, true),
+            (&member, vec![GLOB], MEMBER, true),
+        ] {
+            for mut known in told(resource) {
+                let now = subscribed(Variant::Delta, &[&before[..], &[added]].concat());
+                known.enter(&names(&[added]), false, &now);
+                let case = format!("{resource:?} by {before:?}, then {added}: {known:?}");
+                assert_eq!(known.holds(resource, &now), is_had, "{case}");
+                assert_eq!(known.holds_name(resource.name(), &now), is_had, "{case}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_wildcard_brought_is_had_by_whatever_it_is_asked_for() {
+        let always = build(resource("n", &["x"]));
+        let on_demand = build(resource("n", &["x"]).on_demand(true));
+        for added in ["n", "x"] {
+            let now = subscribed(Variant::Delta, &["*", added]);
+            for mut known in told(&always) {
+                known.enter(&names(&[added]), true, &now);
+                assert!(known.holds(&always, &now), "{known:?}");
+            }
+            let [mut known, _] = told(&on_demand);
+            known.enter(&names(&[added]), true, &now);
+            assert!(!known.holds(&on_demand, &now), "{known:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_sent_last_decides_by_what_a_client_has_something() {
+        let [mut known, _] = told(&build(resource("n", &["x"])));
+        let newer = build(resource("n", &["x", "y"]));
+        known.sent(&newer);
+        let now = subscribed(Variant::Delta, &["x", "y"]);
+        known.enter(&names(&["x"]), false, &now);
+        assert!(known.holds(&newer, &now));
+    }
+
+    #[test]
+    fn c227_in_state_of_the_world_a_client_has_nothing_by_an_alias() {
+        let linked = build(resource("n", &["x"]));
+        for known in told(&linked) {
+            let now = subscribed(Variant::Sotw, &["x"]);
+            assert!(!known.holds_name(linked.name(), &now), "{known:?}");
+        }
+    }
+
+    #[test]
+    fn of_what_a_wildcard_brought_that_stays_which_is_named_by_whatever() {
+        let all = ["n", "m", "sent", "other", MEMBER];
+        let aliases: [&[_]; 5] = [&["x"], &[], &[], &[], &[]];
+        let all = all.iter().zip(aliases);
+        let all: Vec<_> = all
+            .map(|(n, aliases)| resource(n, aliases).build())
+            .collect();
+        let mut known = Known::default();
+        known.move_to(&set(&all));
+        let sent = build(resource("sent", &["y"]));
+        known.sent(&sent);
+        // The glob has just been given up.
+        let now = subscribed(Variant::Delta, &["*", "m", "x", "y"]);
+        let kept = names(&[GLOB, "m", "x", "y"]);
+        known.keep_only(&kept.iter().collect::<Vec<_>>(), &now);
+        let held = |name: &&str| known.holds_name(&Name::from(*name), &now);
+        let held: Vec<_> = ["m", "n", "other", "sent", MEMBER]
+            .into_iter()
+            .filter(held)
+            .collect();
+        assert_eq!(held, ["m", "n", "sent", MEMBER]);
+        assert!(
+            known.holds(&sent, &now),
+            "it is not what the wildcard brought"
+        );
+        assert!(known.is_linked(&subscribed(Variant::Delta, &["x"])));
+    }
+
+    #[test]
+    fn what_a_client_has_of_a_pending_name_is_known_as_before() {
+        let linked = build(resource("n", &["x"]));
+        for mut known in told(&linked) {
+            known.move_past(&set(&[Resource::pending(ROUTE, "n")]));
+            let by_name = subscribed(Variant::Delta, &["n"]);
+            assert!(known.holds(&linked, &by_name));
+            let by_alias = subscribed(Variant::Delta, &["x"]);
+            assert!(known.holds_name(linked.name(), &by_alias));
+            known.enter(&names(&["x"]), false, &by_alias);
+            assert!(!known.holds_name(linked.name(), &by_alias), "{known:?}");
+        }
+        let brought = [("n", "12"), ("gone", "3")];
+        let mut known = Known::claimed(brought.into_iter().map(|(n, v)| (n.into(), v.into())));
+        known.move_past(&set(&[Resource::pending(ROUTE, "n")]));
+        assert!(known.claims(&"n".into()) && !known.claims(&"gone".into()));
+        assert_eq!(known.claimed_bytes(), 3);
     }
 }

@@ -1,0 +1,58 @@
+//! What a client has by one identifier and asks for by another.
+
+use portolan_core::well_known::ROUTE;
+use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
+
+#[test]
+fn what_goes_while_it_is_asked_for_by_one_more_identifier_is_said_to_be_gone() {
+    let shelf = Shelf::new();
+    let route = || fixture::route("n", [""; 0]).alias("x").alias("y");
+    for (held, asked, gone) in [
+        ("n", "x", "-[n x]"),
+        ("x", "n", "-[n]"),
+        ("x", "y", "-[n y]"),
+    ] {
+        shelf.put([route()]);
+        let mut pair = Pair::new(PlainClient::delta(), &shelf);
+        pair.client.subscribe(&ROUTE, [held]);
+        pair.drive();
+        pair.skip();
+        pair.set_window(0);
+        shelf.remove(&ROUTE, ["n"]);
+        pair.client.subscribe(&ROUTE, [asked]);
+        pair.drive();
+        pair.set_window(1);
+        pair.drive();
+        let asks = format!("> RDS +[{asked}]");
+        let answer = format!("< RDS n2 [] {gone}");
+        pair.expect([asks.as_str(), answer.as_str(), "> ACK RDS n2"]);
+    }
+}
+
+#[test]
+fn what_was_given_up_with_an_alias_comes_again_though_nothing_was_read_meanwhile() {
+    let shelf = Shelf::new();
+    let route = || fixture::route("n", [""; 0]).alias("x");
+    shelf.put([fixture::route("other", [""; 0]), route()]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&ROUTE, ["other"]);
+    pair.drive();
+    // The first change is unread, so that the second waits, and of what was sent meanwhile not all is known.
+    for revision in 2..4 {
+        shelf.put([fixture::route("other", [""; 0]).revision(revision)]);
+        pair.drive();
+    }
+    pair.client.subscribe(&ROUTE, ["x"]);
+    pair.drive();
+    pair.client.unsubscribe(&ROUTE, ["x"]);
+    pair.drive();
+    shelf.remove(&ROUTE, ["n"]);
+    pair.client.subscribe(&ROUTE, ["x"]);
+    pair.drive();
+    shelf.put([route()]);
+    pair.drive();
+    pair.skip();
+    pair.client.ack(&ROUTE);
+    pair.drive();
+    pair.expect(["> ACK RDS n4", "< RDS n5 [n other@3]"]);
+}
