@@ -182,7 +182,7 @@ fn version_of(selection: &Selection, set: &ResourceSet) -> Version {
 mod tests {
     use bytes::Bytes;
     use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER};
-    use portolan_core::{Resource, ResourceFailure, ResourceTypes, Snapshot, TypeUrl};
+    use portolan_core::{Constraints, Resource, ResourceFailure, ResourceTypes, Snapshot, TypeUrl};
 
     use super::*;
     use crate::Limits;
@@ -234,6 +234,35 @@ mod tests {
         assert_eq!(names(&all), ["a", "b"]);
         let none = fetch(&ENDPOINT, &[], "").answer(&publication).unwrap();
         assert_eq!(names(&none), [""; 0]);
+    }
+
+    #[test]
+    fn c312_c328_of_alternatives_that_comes_which_is_meant_for_the_client() {
+        let mut builder = Snapshot::builder();
+        for env in ["prod", "test"] {
+            let resource = Resource::builder(ENDPOINT, "a", env);
+            let resource = resource.constraints(Constraints::value("env", env));
+            builder.insert(resource).unwrap();
+        }
+        builder
+            .insert(Resource::builder(ENDPOINT, "b", "all"))
+            .unwrap();
+        let publication = Publication::first(builder.build());
+        let bodies = |fetch: Fetch| {
+            let response = fetch.answer(&publication).unwrap();
+            let bodies = response.resources.iter().map(Resource::body);
+            bodies.collect::<Vec<_>>()
+        };
+        let test = || DynamicParameters::from_iter([("env", "test")]);
+        assert_eq!(bodies(fetch(&ENDPOINT, &["a", "b"], "")), ["all"]);
+        let of_node = fetch(&ENDPOINT, &["a", "b"], "").with_parameters(test());
+        assert_eq!(bodies(of_node), ["test", "all"]);
+        let mut located = request("", &[], "");
+        let prod = || [("env".into(), "prod".into())];
+        located.locators = ["a", "b"].map(|name| Locator::new(name, prod())).into();
+        let scope = Scope::Single(ResourceTypes::well_known().get(ENDPOINT));
+        let located = Fetch::new(&located, &scope, &SessionConfig::default()).unwrap();
+        assert_eq!(bodies(located.with_parameters(test())), ["prod", "all"]);
     }
 
     #[test]

@@ -66,3 +66,15 @@ pub(crate) fn text<'a>(name: &'a [u8], field: &'static str) -> Result<&'a str, I
         false => Ok(text),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_locator_is_that_of_its_name_its_keys_and_its_values() {
+        let parameters = [("env", "prod"), ("v", "")].map(|(k, v)| (k.into(), v.into()));
+        assert_eq!(Locator::new("ab", parameters).len(), 2 + 3 + 4 + 1);
+        assert_eq!(Locator::new("ab", []).len(), 2);
+    }
+}

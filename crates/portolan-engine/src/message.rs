@@ -214,30 +214,55 @@ impl Response {
 
 #[cfg(test)]
 mod tests {
+    use portolan_core::Constraints;
+
     use super::*;
 
-    #[test]
-    fn what_is_small_goes_together() {
-        let names = || (0..1_000).map(|i| Name::from(alloc::format!("{i}")));
-        let ttl = Duration::from_secs(1);
-        let beat = |name| Heartbeat::new(name, Version::from("v"), ttl);
-        let response = Response {
-            variant: Variant::Delta,
+    const TTL: Duration = Duration::from_secs(1);
+
+    fn heartbeats(variant: Variant, names: impl Iterator<Item = Name>) -> Response {
+        let beat = |name| Heartbeat::new(name, Version::from("v"), TTL);
+        Response {
+            variant,
             type_url: TypeUrl::from("t"),
             version: Version::from("v"),
             nonce: Nonce(1),
             resources: Selection::none(),
             errors: Vec::new(),
-            heartbeats: names().map(beat).collect(),
+            heartbeats: names.map(beat).collect(),
             timed: true,
             wrapped: false,
-            bodyless: names().collect(),
+            bodyless: Vec::new(),
             removed: Vec::new(),
             generation: Generation::default(),
             reason: Reason::Refresh,
-        };
+        }
+    }
+
+    #[test]
+    fn c327_a_heartbeat_has_constraints_where_its_resource_came_with_them() {
+        let prod = Constraints::value("env", "prod");
+        let (stem, whole) = (Name::from("a"), Name::from("a").with_constraints(&prod));
+        for (variant, wrapped, told) in [
+            (Variant::Sotw, false, &stem),
+            (Variant::Sotw, true, &whole),
+            (Variant::Delta, false, &whole),
+        ] {
+            let mut response = heartbeats(variant, [whole.clone()].into_iter());
+            response.wrapped = wrapped;
+            let form = variant.entry_form();
+            let expected = heartbeat_entry(told, &Version::from("v"), TTL, form);
+            assert_eq!(response.parts().concat(), expected, "{variant:?} {wrapped}");
+        }
+    }
+
+    #[test]
+    fn what_is_small_goes_together() {
+        let names = || (0..1_000).map(|i| Name::from(alloc::format!("{i}")));
+        let mut response = heartbeats(Variant::Delta, names());
+        response.bodyless = names().collect();
         let form = Variant::Delta.entry_form();
-        let beats = names().map(|name| heartbeat_entry(&name, &Version::from("v"), ttl, form));
+        let beats = names().map(|name| heartbeat_entry(&name, &Version::from("v"), TTL, form));
         let entries: Vec<_> = beats.chain(names().map(|n| bodyless_entry(&n))).collect();
         let parts = response.parts();
         assert_eq!(parts.concat(), entries.concat());

@@ -1,7 +1,7 @@
 //! Random clients that subscribe names and a wildcard with dynamic parameters, against an oracle of what they should have.
 //!
 //! At rest a client has, in the version that is published, each resource that one of its subscriptions is meant to have,
-//! and nothing else that its subscriptions could stand for.
+//! and nothing else that its subscriptions could stand for. Nothing comes to it that none of them is meant to have.
 
 mod seeded;
 
@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
-use portolan_core::well_known::ROUTE;
+use portolan_core::well_known::{CLUSTER, ROUTE};
 use portolan_core::{
-    Constraints, DynamicParameters, Name, Resource, ResourceBuilder, Version, wrapped_entry,
+    Constraints, DynamicParameters, Name, Resource, ResourceBuilder, TypeUrl, Version,
+    wrapped_entry,
 };
-use portolan_engine::{DeltaRequest, Locator, Request, SotwRequest};
+use portolan_engine::{DeltaRequest, Locator, Request, SotwRequest, Variant};
 use portolan_testkit::{Pair, PlainClient, Shelf};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -75,6 +76,10 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+fn ops() -> impl Strategy<Value = Vec<Vec<Op>>> {
+    vec(vec(op(), 0..4), 1..12)
+}
+
 fn locator((stem, number): Asked) -> Locator {
     let bytes = |text: &'static str| Bytes::from_static(text.as_bytes());
     let parameters = parameters(number).into_iter();
@@ -89,27 +94,32 @@ fn locators(asked: impl IntoIterator<Item = Asked>) -> Vec<Locator> {
 }
 
 struct World {
+    type_url: TypeUrl,
     shelf: Shelf,
     pair: Pair<PlainClient>,
-    is_delta: bool,
+    variant: Variant,
     asked: BTreeSet<Asked>,
+    /// What was asked for at any time since all was said.
+    asked_lately: BTreeSet<Asked>,
     held: BTreeMap<Name, Version>,
     read: usize,
 }
 
 impl World {
-    fn new(is_delta: bool) -> Self {
+    fn new(variant: Variant, type_url: TypeUrl) -> Self {
         let shelf = Shelf::new();
         shelf.edit(|_| {});
-        let client = match is_delta {
-            true => PlainClient::delta(),
-            false => PlainClient::sotw().without_acks(),
+        let client = match variant {
+            Variant::Delta => PlainClient::delta(),
+            _ => PlainClient::sotw().without_acks(),
         };
         let mut world = Self {
+            type_url,
             pair: Pair::new(client, &shelf),
             shelf,
-            is_delta,
+            variant,
             asked: BTreeSet::new(),
+            asked_lately: BTreeSet::new(),
             held: BTreeMap::new(),
             read: 0,
         };
@@ -138,13 +148,14 @@ impl World {
     }
 
     fn publish(&self, stem: &str, number: usize, revision: u8) {
+        let url = &self.type_url;
         self.shelf.edit(|snapshot| {
             for constraints in (0..6).flat_map(family).flatten() {
-                snapshot.remove(&ROUTE, &Name::from(stem).with_constraints(&constraints));
+                snapshot.remove(url, &Name::from(stem).with_constraints(&constraints));
             }
-            snapshot.remove(&ROUTE, stem);
+            snapshot.remove(url, stem);
             for constraints in family(number) {
-                let resource = Resource::builder(ROUTE, stem, format!("rev={revision}"));
+                let resource = Resource::builder(url, stem, format!("rev={revision}"));
                 let constrained = |resource: ResourceBuilder| match constraints {
                     Some(constraints) => resource.constraints(constraints),
                     None => resource,
@@ -158,9 +169,10 @@ impl World {
     fn ask(&mut self, subscribe: &[Asked], unsubscribe: &[Asked]) {
         self.asked.extend(subscribe);
         self.asked.retain(|asked| !unsubscribe.contains(asked));
-        let request: Request = if self.is_delta {
+        self.asked_lately.extend(&self.asked);
+        let request: Request = if self.variant == Variant::Delta {
             let mut request = DeltaRequest::default();
-            request.type_url = ROUTE.to_string();
+            request.type_url = self.type_url.to_string();
             request.locators_subscribe = locators(subscribe.iter().copied());
             request.locators_unsubscribe = locators(unsubscribe.iter().copied());
             request.into()
@@ -171,7 +183,7 @@ impl World {
     }
 
     fn sotw_request(&mut self) -> SotwRequest {
-        let mut request = self.pair.client.sotw_request(&ROUTE, [""; 0]);
+        let mut request = self.pair.client.sotw_request(&self.type_url, [""; 0]);
         request.locators = locators(self.asked.iter().copied());
         request
     }
@@ -186,7 +198,17 @@ impl World {
                 break;
             }
             for response in &received[self.read..] {
+                if self.variant == Variant::Sotw && self.type_url == CLUSTER {
+                    // Each answer holds everything.
+                    self.held.clear();
+                }
                 for resource in response.resources.iter() {
+                    assert!(
+                        stands_for(&self.asked_lately, resource.name()),
+                        "{} was not asked for\n{}",
+                        resource.name(),
+                        self.pair.transcript()
+                    );
                     self.held
                         .insert(resource.name().clone(), resource.version().clone());
                 }
@@ -196,7 +218,7 @@ impl World {
                     .for_each(|name| drop(self.held.remove(name)));
             }
             self.read = received.len();
-            if !self.is_delta {
+            if self.variant == Variant::Sotw {
                 let request = self.sotw_request();
                 self.pair.client.send(request);
             }
@@ -204,19 +226,9 @@ impl World {
         // What a client has that it does not want, it drops without a word, as it does in state of the world with what is
         // gone.
         let wanted = self.wanted();
-        let asked = self.asked.clone();
-        let is_wanted = |name: &Name| {
-            let constraints = name.constraints();
-            asked.iter().any(|(stem, number)| {
-                let parameters: DynamicParameters = parameters(*number).into_iter().collect();
-                (STEMS[*stem] == "*" || STEMS[*stem] == name.stem())
-                    && constraints.as_ref().is_none_or(|c| c.matches(&parameters))
-            })
-        };
-        let is_delta = self.is_delta;
-        self.held.retain(|name, _| match is_delta {
-            true => is_wanted(name),
-            false => wanted.contains_key(name),
+        self.held.retain(|name, _| match self.variant {
+            Variant::Delta => stands_for(&self.asked, name),
+            _ => wanted.contains_key(name),
         });
         assert_eq!(
             self.held,
@@ -225,6 +237,7 @@ impl World {
             self.asked,
             self.pair.transcript()
         );
+        self.asked_lately.clone_from(&self.asked);
     }
 
     /// What the subscriptions stand for.
@@ -233,7 +246,7 @@ impl World {
         let mut wanted = BTreeMap::new();
         for (stem, number) in &self.asked {
             let parameters: DynamicParameters = parameters(*number).into_iter().collect();
-            let set = snapshot.set(&ROUTE);
+            let set = snapshot.set(&self.type_url);
             let all = set.into_iter().flat_map(|set| set.iter());
             let named = all.filter(|r| STEMS[*stem] == "*" || r.name().stem() == STEMS[*stem]);
             for resource in named.filter(|r| r.is_for(&parameters)) {
@@ -247,7 +260,7 @@ impl World {
 /// What is read of a response says which alternatives came only where it holds their constraints.
 #[test]
 fn c313_c327_who_sends_locators_in_state_of_the_world_is_sent_wrappers() {
-    let mut world = World::new(false);
+    let mut world = World::new(Variant::Sotw, ROUTE);
     world.publish("a", 2, 1);
     world.ask(&[(0, 1)], &[]);
     world.rest();
@@ -257,8 +270,18 @@ fn c313_c327_who_sends_locators_in_state_of_the_world_is_sent_wrappers() {
     assert_eq!(sent.parts().concat(), entry);
 }
 
-fn play(ops: Vec<Vec<Op>>, is_delta: bool) {
-    let mut world = World::new(is_delta);
+/// Whether some of this may stand for a resource of that name, which tells whom it is meant for.
+fn stands_for(asked: &BTreeSet<Asked>, name: &Name) -> bool {
+    let constraints = name.constraints();
+    asked.iter().any(|(stem, number)| {
+        let parameters: DynamicParameters = parameters(*number).into_iter().collect();
+        (STEMS[*stem] == "*" || STEMS[*stem] == name.stem())
+            && constraints.as_ref().is_none_or(|c| c.matches(&parameters))
+    })
+}
+
+fn play(ops: Vec<Vec<Op>>, variant: Variant, type_url: TypeUrl) {
+    let mut world = World::new(variant, type_url);
     for ops in ops {
         ops.into_iter().for_each(|op| world.apply(op));
         world.rest();
@@ -269,12 +292,17 @@ proptest! {
     #![proptest_config(seeded::config(150))]
 
     #[test]
-    fn c312_c322_a_delta_client_has_what_is_meant_for_it(ops in vec(vec(op(), 0..4), 1..12)) {
-        play(ops, true);
+    fn c312_c322_a_delta_client_has_what_is_meant_for_it(ops in ops()) {
+        play(ops, Variant::Delta, ROUTE);
     }
 
     #[test]
-    fn c312_c324_a_state_of_the_world_client_has_what_is_meant_for_it(ops in vec(vec(op(), 0..4), 1..12)) {
-        play(ops, false);
+    fn c312_c324_a_state_of_the_world_client_has_what_is_meant_for_it(ops in ops()) {
+        play(ops, Variant::Sotw, ROUTE);
+    }
+
+    #[test]
+    fn c312_so_it_is_where_an_answer_holds_everything(ops in ops()) {
+        play(ops, Variant::Sotw, CLUSTER);
     }
 }

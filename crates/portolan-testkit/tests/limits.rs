@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
 use portolan_core::{ResourceTypes, TypeUrl};
-use portolan_engine::{Event, Limits, ProtocolError, Scope, Variant};
+use portolan_engine::{DeltaRequest, Event, Limits, Locator, ProtocolError, Scope, Variant};
 use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
 
 fn limited(client: PlainClient, limits: Limits) -> Pair<PlainClient> {
@@ -360,4 +360,43 @@ fn subscribing_again_adds_nothing() {
         pair.drive();
     }
     assert_eq!(pair.error(), None);
+}
+
+/// Subscribes these, each with a parameter of seven bytes.
+fn with_parameters(url: &TypeUrl, names: &[&'static str]) -> DeltaRequest {
+    let locator = |name: &&'static str| {
+        let parameter = (Bytes::from("env"), Bytes::from("prod"));
+        Locator::new(Bytes::from(*name), [parameter])
+    };
+    let mut request = PlainClient::delta_request(url, [], []);
+    request.locators_subscribe = names.iter().map(locator).collect();
+    request
+}
+
+#[test]
+fn names_with_parameters_count_as_others_do() {
+    let mut pair = limited(PlainClient::delta(), Limits::default().with_names(2));
+    for _ in 0..3 {
+        pair.client.send(with_parameters(&ENDPOINT, &["a", "*"]));
+        pair.drive();
+    }
+    assert_eq!(pair.error(), None);
+    pair.client.send(with_parameters(&ENDPOINT, &["b"]));
+    pair.drive();
+    let error = pair.error();
+    assert!(
+        matches!(error, Some(ProtocolError::TooManyNames { .. })),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn parameters_are_counted_over_all_types() {
+    let mut pair = limited(PlainClient::delta(), Limits::default().with_name_bytes(20));
+    pair.client.send(with_parameters(&ENDPOINT, &["*"]));
+    pair.drive();
+    assert_eq!(pair.error(), None);
+    pair.client.send(with_parameters(&CLUSTER, &["0123456789"]));
+    pair.drive();
+    assert!(too_long(&pair), "{:?}", pair.error());
 }

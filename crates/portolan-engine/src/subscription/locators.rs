@@ -34,10 +34,11 @@ impl Locators {
         behind.take_while(move |(name, _)| name.stem() == stem)
     }
 
-    /// Puts in a name that is subscribed, if it has parameters; says whether it is new here.
-    pub(crate) fn insert(&mut self, name: &Name) -> bool {
-        let parameters = name.parameters();
-        parameters.is_some_and(|parameters| self.0.insert(name.clone(), parameters).is_none())
+    /// Puts in a name that is subscribed, if it has parameters.
+    pub(crate) fn insert(&mut self, name: &Name) {
+        if let Some(parameters) = name.parameters() {
+            self.0.insert(name.clone(), parameters);
+        }
     }
 
     pub(crate) fn remove(&mut self, name: &str) {

@@ -298,10 +298,93 @@ mod tests {
     use alloc::format;
 
     use bytes::Bytes;
-    use portolan_core::EntryForm;
     use portolan_core::well_known::CLUSTER;
+    use portolan_core::{EntryForm, ResourceBuilder};
 
     use super::*;
+    use crate::Locator;
+
+    fn resource(name: &'static str) -> ResourceBuilder {
+        Resource::builder(CLUSTER, name, &b"x"[..])
+    }
+
+    /// A name, and a value of `env` that it is asked for with.
+    fn locator((name, env): &(&'static str, Option<&'static str>)) -> Locator {
+        let bytes = |text: &'static str| Bytes::from_static(text.as_bytes());
+        let env = env.map(|env| (bytes("env"), bytes(env)));
+        Locator::new(bytes(name), env)
+    }
+
+    /// What a delta request changes, as sources hear of it.
+    fn heard(
+        subscription: &mut Subscription,
+        subscribe: &[(&'static str, Option<&'static str>)],
+        unsubscribe: &[(&'static str, Option<&'static str>)],
+    ) -> (Vec<Name>, Vec<Name>) {
+        let locators = |asked: &[_]| asked.iter().map(locator).collect::<Vec<_>>();
+        let (subscribe, unsubscribe) = (locators(subscribe), locators(unsubscribe));
+        let change = subscription.apply_delta((&[], &subscribe), (&[], &unsubscribe), false);
+        subscription.interest(change.unwrap())
+    }
+
+    #[test]
+    fn c227_aliases_are_for_delta() {
+        let linked = resource("n").alias("x").build().unwrap();
+        let names = [Bytes::from_static(b"x")];
+        let mut sotw = Subscription::new(Variant::Sotw, Arc::default());
+        sotw.apply_sotw(&names, &[], false).unwrap();
+        assert!(!sotw.covers(&linked));
+        let mut delta = Subscription::new(Variant::Delta, Arc::default());
+        delta.apply_delta((&names, &[]), (&[], &[]), false).unwrap();
+        assert!(delta.covers(&linked));
+    }
+
+    #[test]
+    fn c312_a_name_with_parameters_stands_for_nothing_else() {
+        let prod = Constraints::value("env", "prod");
+        let mut subscription = Subscription::new(Variant::Delta, Arc::default());
+        heard(&mut subscription, &[("a", Some("prod"))], &[]);
+        let covers = |resource: ResourceBuilder| subscription.covers(&resource.build().unwrap());
+        assert!(covers(resource("a")));
+        assert!(covers(resource("a").constraints(prod.clone())));
+        assert!(!covers(resource("a").constraints(!prod.clone())));
+        assert!(!covers(resource("b")));
+        assert!(!covers(resource("b").constraints(prod)));
+    }
+
+    #[test]
+    fn sources_hear_of_a_name_when_it_comes_and_goes_and_not_of_its_parameters() {
+        let mut subscription = Subscription::new(Variant::Delta, Arc::default());
+        let mut step = |subscribe: &[_], unsubscribe: &[_], came: &[&str], went: &[&str]| {
+            let heard = heard(&mut subscription, subscribe, unsubscribe);
+            let names = |names: &[&str]| names.iter().map(|n| Name::from(*n)).collect::<Vec<_>>();
+            assert_eq!(heard, (names(came), names(went)));
+        };
+        let (plain, prod, test) = (("a", None), ("a", Some("prod")), ("a", Some("test")));
+        step(&[prod, ("b", None)], &[], &["a", "b"], &[]);
+        step(&[plain], &[], &[], &[]);
+        step(&[test], &[prod], &[], &[]);
+        step(&[], &[plain], &[], &[]);
+        step(&[prod], &[test], &[], &[]);
+        step(&[], &[prod], &[], &["a"]);
+        step(&[plain], &[], &["a"], &[]);
+        step(&[test], &[], &[], &[]);
+        step(&[], &[plain, test], &[], &["a"]);
+    }
+
+    #[test]
+    fn how_a_name_is_written_is_known_as_long_as_it_is_named_with_whatever_parameters() {
+        let mut subscription = Subscription::new(Variant::Delta, Arc::default());
+        let written = "xdstp://a/envoy.config.cluster.v3.Cluster/x?b=2&a=1";
+        let (plain, prod) = ((written, None), (written, Some("prod")));
+        let mut bytes = |subscribe: &[_], unsubscribe: &[_]| {
+            heard(&mut subscription, subscribe, unsubscribe);
+            subscription.spellings().bytes()
+        };
+        assert_eq!(bytes(&[plain, prod], &[]), written.len());
+        assert_eq!(bytes(&[], &[plain]), written.len());
+        assert_eq!(bytes(&[], &[prod]), 0);
+    }
 
     #[test]
     fn whoever_wants_all_of_a_set_is_sent_its_own_bytes() {

@@ -172,8 +172,9 @@ impl Subscription {
         let was = self.is_wildcard();
         let mut located = Locators::default();
         for star in stars {
-            if !located.insert(star) && star.is_stem() {
-                wildcard = Wildcard::Explicit;
+            match star.is_stem() {
+                true => wildcard = Wildcard::Explicit,
+                false => located.insert(star),
             }
         }
         let before = core::mem::replace(&mut self.wildcard, wildcard);
