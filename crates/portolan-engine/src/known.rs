@@ -405,9 +405,12 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_by_one_more_identifier_is_had_if_it_was_wanted_by_another() {
+        let bare = build(resource("n", &[]));
         let plain = build(resource("n", &["x", "y"]));
         let member = build(resource(MEMBER, &["x"]));
         for (resource, before, added, is_had) in [
+            (&bare, vec![], "n", false),
+            (&bare, vec!["m"], "n", false),
             (&plain, vec![], "n", false),
             (&plain, vec![], "x", false),
             (&plain, vec!["z"], "x", false),

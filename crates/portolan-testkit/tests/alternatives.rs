@@ -31,7 +31,8 @@ enum Op {
     Publish(usize, usize, u8),
     /// In delta these are subscribed, and those given up; in state of the world all is asked for that this leaves.
     Ask(Vec<Asked>, Vec<Asked>),
-    Reconnect,
+    /// The client comes back: in state of the world with the version of what it has, or with nothing.
+    Reconnect { claims: bool },
 }
 
 fn parameters(number: usize) -> Vec<(&'static str, &'static str)> {
@@ -72,7 +73,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (prop::sample::select(vec![0_usize, 2]), 0..6_usize, 0..2_u8)
             .prop_map(|(stem, family, revision)| Op::Publish(stem, family, revision)),
         4 => (asked(), asked()).prop_map(|(s, u)| Op::Ask(s, u)),
-        1 => Just(Op::Reconnect),
+        1 => any::<bool>().prop_map(|claims| Op::Reconnect { claims }),
     ]
 }
 
@@ -102,6 +103,8 @@ struct World {
     /// What was asked for at any time since all was said.
     asked_lately: BTreeSet<Asked>,
     held: BTreeMap<Name, Version>,
+    /// Whether the client tells, on this stream, what version it has accepted.
+    claims: bool,
     read: usize,
 }
 
@@ -121,6 +124,7 @@ impl World {
             asked: BTreeSet::new(),
             asked_lately: BTreeSet::new(),
             held: BTreeMap::new(),
+            claims: true,
             read: 0,
         };
         world.ask(&[(2, 0)], &[]);
@@ -131,10 +135,13 @@ impl World {
         match op {
             Op::Publish(stem, number, revision) => self.publish(STEMS[stem], number, revision),
             Op::Ask(subscribe, unsubscribe) => self.ask(&subscribe, &unsubscribe),
-            Op::Reconnect => {
+            Op::Reconnect { claims } => {
                 self.rest();
                 self.pair.connect();
-                self.held.clear();
+                self.claims = claims && self.variant == Variant::Sotw;
+                if !self.claims {
+                    self.held.clear();
+                }
                 let asked: Vec<_> = self.asked.iter().copied().collect();
                 // Who names nothing on a new stream would have everything.
                 let asked = if asked.is_empty() {
@@ -184,6 +191,9 @@ impl World {
 
     fn sotw_request(&mut self) -> SotwRequest {
         let mut request = self.pair.client.sotw_request(&self.type_url, [""; 0]);
+        if !self.claims && request.nonce.is_empty() {
+            request.version.clear();
+        }
         request.locators = locators(self.asked.iter().copied());
         request
     }
