@@ -202,7 +202,9 @@ impl Known {
     /// Whether what the client has of the name may be wanted by another identifier too.
     pub(crate) fn has_linked(&self, name: &Name, now: &Subscription) -> bool {
         let mut based = self.named_by(now, [name].into_iter());
+        // What a client brought it may have had by any.
         self.patched_links
+            || self.claims_anything()
             || now.names_stem(name.stem())
             || based.any(|resource| resource.other_identifiers().next().is_some())
     }

@@ -56,3 +56,44 @@ fn what_was_given_up_with_an_alias_comes_again_though_nothing_was_read_meanwhile
     pair.drive();
     pair.expect(["> ACK RDS n4", "< RDS n5 [n other@3]"]);
 }
+
+#[test]
+fn what_is_given_up_before_it_was_compared_is_sent_where_it_is_wanted_by_another_identifier() {
+    let shelf = Shelf::new();
+    let name = "xdstp://a/envoy.config.route.v3.RouteConfiguration/d/n";
+    let glob = "xdstp://a/envoy.config.route.v3.RouteConfiguration/d/*";
+    shelf.put([fixture::route(name, [""; 0]).alias("x")]);
+    let snapshot = shelf.snapshot().unwrap();
+    let version = snapshot.set(&ROUTE).unwrap().get(name).unwrap().version();
+    for given_up in ["x", glob] {
+        let mut pair = Pair::new(PlainClient::delta(), &shelf);
+        pair.set_window(0);
+        let brought = [(name, version.as_str())];
+        pair.client.resume(&ROUTE, [name, given_up], brought);
+        // With the identifier a client may drop what it has by it.
+        pair.client.unsubscribe(&ROUTE, [given_up]);
+        pair.drive();
+        pair.skip();
+        pair.set_window(1);
+        pair.drive();
+        let answer = format!("< RDS n1 [{name}]");
+        pair.expect([answer.as_str(), "> ACK RDS n1"]);
+    }
+}
+
+#[test]
+fn what_is_given_up_before_a_wildcard_is_sent_where_it_is_wanted_by_another_identifier() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::route("n", [""; 0]).alias("x")]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&ROUTE, ["*", "n", "x"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    pair.client.unsubscribe(&ROUTE, ["x"]);
+    pair.client.unsubscribe(&ROUTE, ["*"]);
+    pair.drive();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect(["> RDS -[x]", "> RDS -[*]", "< RDS n2 [n]", "> ACK RDS n2"]);
+}

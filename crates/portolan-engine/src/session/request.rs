@@ -112,7 +112,8 @@ fn note_known(state: &mut TypeState, change: &SubscriptionChange, had_wildcard: 
     }
 }
 
-/// When a wildcard has ended, nothing is owed for its sake: neither what was given up under it, nor what it alone covered.
+/// When a wildcard has ended, nothing is owed for its sake: neither that what was given up under it is gone, nor what it
+/// alone covered.
 fn owe_wildcard(state: &mut TypeState, change: &SubscriptionChange) {
     state.owed.wildcard |= change.wildcard_asked;
     state.owed.wildcard &= state.subscription.is_wildcard();
