@@ -31,6 +31,9 @@ pub(crate) enum Op {
     Advance(u64),
     /// The client takes responses from now on, or does not.
     Reading(bool),
+    /// There is room for responses on the way from now on, or none, so that requests and publications are heard before
+    /// any of them is answered.
+    Room(bool),
     /// It acknowledges from now on, or does not.
     Acks(bool),
     /// It comes back, with the versions of what it has or without.
@@ -56,6 +59,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => Just(Op::Drive),
         1 => select(vec![1, 1_000, 6_000]).prop_map(Op::Advance),
         1 => any::<bool>().prop_map(Op::Reading),
+        3 => any::<bool>().prop_map(Op::Room),
         2 => any::<bool>().prop_map(Op::Acks),
         1 => any::<bool>().prop_map(|claims| Op::Reconnect { claims }),
         4 => Just(Op::Rest),

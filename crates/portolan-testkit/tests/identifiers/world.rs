@@ -35,6 +35,10 @@ pub(crate) struct World {
     /// What the client has from an earlier stream. If it had it by an alias alone, nothing is said of it where there are no
     /// aliases any more, nor where it has lost that alias: nobody knows by which.
     may_linger: BTreeSet<usize>,
+    /// Whether there were no aliases at some time since all was said.
+    was_without_aliases: bool,
+    /// What there was at some time since then.
+    was_published: BTreeSet<usize>,
     /// What was given up on this stream. What was under way of it may come after something else covers it, and nobody
     /// would say that it is gone.
     given_up: BTreeSet<String>,
@@ -82,6 +86,8 @@ impl World {
             wildcard: false,
             held: BTreeMap::new(),
             may_linger: BTreeSet::new(),
+            was_without_aliases: true,
+            was_published: BTreeSet::new(),
             given_up: BTreeSet::new(),
             read: 0,
             since: Since::Nothing,
@@ -108,6 +114,7 @@ impl World {
             Op::Drive => self.pair.drive(),
             Op::Advance(ms) => self.pair.advance(Duration::from_millis(*ms)),
             Op::Reading(on) => self.pair.set_reading(*on),
+            Op::Room(is_some) => self.pair.set_window(if *is_some { usize::MAX } else { 0 }),
             Op::Acks(on) => self.pair.client.set_acks(*on),
             Op::Reconnect { claims } => self.reconnect(*claims),
             Op::Rest => {}
@@ -123,6 +130,8 @@ impl World {
                 None => drop(self.published.remove(number)),
             }
         }
+        self.was_without_aliases |= self.is_without_aliases();
+        self.was_published.extend(self.published.keys());
         let url = &self.type_url;
         let put = |(number, content): &(usize, Option<Content>)| {
             let put = content.map(|content| resource(url, *number, content));
@@ -279,14 +288,14 @@ impl World {
     fn rest(&mut self) -> Outcome {
         let before = self.held.clone();
         self.pair.set_reading(true);
+        self.pair.set_window(usize::MAX);
         self.pair.client.set_acks(true);
         for _ in 0..4 {
             self.pair.advance(Duration::from_secs(6));
         }
         self.take_responses(&before)?;
         self.since = Since::Nothing;
-        let silent = !self.published.values().any(|c| c.aliases.contains(&true))
-            && self.type_url != VIRTUAL_HOST;
+        let silent = self.was_without_aliases && self.type_url != VIRTUAL_HOST;
         for number in 0..COUNT {
             let published = self.published.get(&number).copied();
             let wanted = published.filter(|content| self.covers(number, *content));
@@ -298,7 +307,7 @@ impl World {
             let lingers = wanted.is_none() && was_given_up
                 || wanted.is_none()
                     && self.may_linger.contains(&number)
-                    && (silent || published.is_some());
+                    && (silent || self.was_published.contains(&number));
             // A client does not see what is on demand.
             let seen = |c: Option<Content>| c.map(|c| (c.revision, c.aliases));
             if seen(held) != seen(wanted) && !lingers {
@@ -310,7 +319,13 @@ impl World {
         }
         self.given_up.clear();
         self.may_linger.clear();
+        self.was_without_aliases = self.is_without_aliases();
+        self.was_published = self.published.keys().copied().collect();
         Ok(())
+    }
+
+    fn is_without_aliases(&self) -> bool {
+        !self.published.values().any(|c| c.aliases.contains(&true))
     }
 
     fn covers(&self, number: usize, content: Content) -> bool {
