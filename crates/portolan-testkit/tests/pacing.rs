@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT, LISTENER, ROUTE};
-use portolan_engine::{Event, Transitions};
+use portolan_engine::{Event, Locator, Transitions};
 use portolan_testkit::{Pair, PlainClient, Setup, Shelf, fixture};
 
 /// A client that acknowledges nothing, has all clusters and the endpoints of one, and was just sent a change of
@@ -234,6 +234,32 @@ fn asking_for_what_only_a_change_told_of_shows_that_it_was_read() {
             pair.transcript()
         );
     }
+}
+
+#[test]
+fn so_does_asking_for_it_with_parameters_of_which_the_change_knows_nothing() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::cluster("a"), fixture::endpoints("a", "1")]);
+    let mut pair = Pair::new(PlainClient::delta().without_acks(), &shelf);
+    pair.client.subscribe(&CLUSTER, []);
+    pair.client.subscribe(&ENDPOINT, ["a"]);
+    pair.drive();
+    shelf.put([fixture::cluster("b")]);
+    pair.drive();
+    shelf.put([fixture::static_cluster("c")]);
+    pair.drive();
+    let before = pair.client.received().len();
+    let mut request = PlainClient::delta_request(&ENDPOINT, [], []);
+    let parameters = [("env".into(), "prod".into())];
+    request.locators_subscribe = vec![Locator::new("b", parameters)];
+    pair.client.send(request);
+    pair.drive();
+    let told = &pair.client.received()[before..];
+    assert!(
+        told.iter().any(|r| r.type_url == CLUSTER),
+        "{}",
+        pair.transcript()
+    );
 }
 
 #[test]

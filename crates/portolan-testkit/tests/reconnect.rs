@@ -52,6 +52,24 @@ fn c085_c086_in_state_of_the_world_a_wildcard_at_the_current_content_is_silent_a
 }
 
 #[test]
+fn c086_a_wildcard_that_is_met_by_silence_is_one_that_asks_for_nothing_else_meanwhile() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::static_cluster("a")]);
+    let mut pair = Pair::new(PlainClient::sotw(), &shelf);
+    pair.client.ask(&CLUSTER, ["*"]);
+    pair.drive();
+    pair.connect();
+    pair.set_window(0);
+    pair.client.ask(&CLUSTER, ["*"]);
+    pair.client.ask(&CLUSTER, ["*", "b"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(usize::MAX);
+    pair.drive();
+    pair.expect(["< CDS v1 n1 [a]", "> ACK CDS n1"]);
+}
+
+#[test]
 fn a_silent_reconnect_does_not_deafen() {
     let (shelf, mut pair) = envoy(EnvoyMux::Legacy);
     pair.connect();

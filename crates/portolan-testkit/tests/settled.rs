@@ -72,6 +72,23 @@ fn what_waits_is_not_settled() {
 }
 
 #[test]
+fn c235_what_is_not_known_yet_is_not_settled() {
+    let shelf = Shelf::new();
+    shelf.edit(|snapshot| {
+        snapshot.pending(ENDPOINT, "b").unwrap();
+    });
+    shelf.put([fixture::endpoints("a", "1")]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&ENDPOINT, ["a", "b"]);
+    pair.drive();
+    assert_eq!(pair.client.held(&ENDPOINT).len(), 1);
+    assert_eq!(settled(&mut pair), []);
+    shelf.put([fixture::endpoints("b", "1")]);
+    pair.drive();
+    assert_eq!(settled(&mut pair), [(3, false)]);
+}
+
+#[test]
 fn a_rejection_settles_too_and_until_it_is_mended_says_so() {
     let (shelf, mut pair) = one_cluster();
     pair.client.nack(&CLUSTER);

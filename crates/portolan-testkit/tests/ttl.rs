@@ -5,7 +5,7 @@ use std::time::Duration;
 use portolan_cache::SnapshotCache;
 use portolan_core::node_hash::from_fn;
 use portolan_core::well_known::{CLUSTER, ENDPOINT, RUNTIME};
-use portolan_core::{Node, Snapshot};
+use portolan_core::{Node, Resource, Snapshot};
 use portolan_engine::{Reason, Variant};
 use portolan_testkit::{Client, Pair, PlainClient, Setup, Shelf, fixture};
 
@@ -17,6 +17,11 @@ fn announcing() -> Setup {
         .with_client_feature("xds.config.supports-resource-ttl")
         .with_client_feature("xds.config.resource-in-sotw");
     Setup::default().with_node(node)
+}
+
+/// A client that announces nothing and is told nevertheless, in state of the world by whole resources.
+fn envoy() -> Setup {
+    Setup::default().with_node(Node::new("n").with_user_agent("envoy", ""))
 }
 
 /// A client that asks for runtime layers `0` to `count`, which live for a while.
@@ -76,6 +81,22 @@ fn c292_however_many_are_due_a_response_refreshes_some_and_the_next_the_others()
 }
 
 #[test]
+fn c292_heartbeats_share_responses_as_far_as_their_size_allows() {
+    let max = 4_000;
+    let config = Setup::default_config().with_max_response(max);
+    for client in [PlainClient::sotw(), PlainClient::delta()] {
+        let mut pair = layers(client, 100, announcing().with_config(config.clone()));
+        let first = pair.client.received().len();
+        pair.advance(SECOND * 2);
+        let refreshes = &pair.client.received()[first..];
+        let heartbeats = refreshes.iter().map(|response| response.heartbeats.len());
+        assert_eq!(heartbeats.sum::<usize>(), 100);
+        // Each has some hundred bytes.
+        assert!((3..=6).contains(&refreshes.len()), "{}", refreshes.len());
+    }
+}
+
+#[test]
 fn c301_what_is_sent_in_full_again_keeps_to_the_size_of_responses() {
     let max = 4_000;
     let config = Setup::default_config().with_max_response(max);
@@ -95,6 +116,34 @@ fn c301_what_is_sent_in_full_again_keeps_to_the_size_of_responses() {
             assert!(len < max, "{len}");
         }
     }
+}
+
+/// How many of five layers of `len` bytes each response refreshes.
+fn refreshed_in_full(len: usize, max: usize) -> Vec<usize> {
+    let shelf = Shelf::new();
+    let body = "x".repeat(len);
+    shelf.put(
+        ["a", "b", "c", "d", "e"]
+            .map(|name| Resource::builder(RUNTIME, name, body.clone()).ttl(SECOND * 4)),
+    );
+    let setup = envoy().with_config(Setup::default_config().with_max_response(max));
+    let mut pair = Pair::open(PlainClient::sotw(), &shelf, setup);
+    pair.client.ask(&RUNTIME, ["a", "b", "c", "d", "e"]);
+    pair.drive();
+    let first = pair.client.received().len();
+    pair.advance(SECOND * 2);
+    let refreshes = pair.client.received()[first..].iter();
+    refreshes.map(|refresh| refresh.resources.len()).collect()
+}
+
+#[test]
+fn c301_large_resources_do_not_make_a_refresh_larger_than_a_response_may_be() {
+    assert_eq!(refreshed_in_full(1_500, 4_000), [2, 2, 1]);
+}
+
+#[test]
+fn c301_what_is_larger_than_a_response_may_be_is_refreshed_by_itself() {
+    assert_eq!(refreshed_in_full(5_000, 4_000), [1; 5]);
 }
 
 #[test]
@@ -143,6 +192,43 @@ fn c297_a_change_that_has_to_wait_is_not_sent_by_a_refresh() {
     let last = pair.client.received().last().unwrap().clone();
     assert_eq!(last.resources.len(), 1);
     assert!(last.heartbeats.is_empty());
+}
+
+#[test]
+fn c297_nor_by_one_that_sends_the_whole_resource() {
+    let shelf = Shelf::new();
+    let brief = |revision| fixture::runtime("a").revision(revision).ttl(SECOND * 4);
+    shelf.put([brief(1)]);
+    let mut pair = Pair::open(PlainClient::sotw(), &shelf, envoy());
+    pair.client.ask(&RUNTIME, ["a", "b"]);
+    pair.drive();
+    pair.client.set_acks(false);
+    shelf.put([fixture::runtime("b")]);
+    pair.drive();
+    pair.skip();
+    shelf.put([brief(2)]);
+    pair.advance(SECOND * 4);
+    pair.expect_quiet();
+    pair.advance(SECOND);
+    pair.expect(["-- 5s", "< RTDS v3 n3 [a@2~4s]"]);
+}
+
+#[test]
+fn c295_everything_is_not_sent_for_a_refresh_while_some_of_it_is_rejected() {
+    let shelf = Shelf::new();
+    let living = fixture::static_cluster("a").ttl(SECOND * 4);
+    shelf.put([living, fixture::static_cluster("b")]);
+    let mut pair = Pair::open(PlainClient::sotw(), &shelf, envoy());
+    pair.client.ask(&CLUSTER, [""; 0]);
+    pair.drive();
+    pair.client.set_acks(false);
+    shelf.put([fixture::static_cluster("b").revision(2)]);
+    pair.drive();
+    pair.client.nack(&CLUSTER);
+    pair.drive();
+    pair.skip();
+    pair.advance(SECOND * 60);
+    pair.expect_quiet();
 }
 
 #[test]

@@ -35,10 +35,7 @@ pub(super) fn note_untold(
     now: Duration,
 ) {
     let untold = |resource: &&Resource| {
-        sent.get(resource.name()).is_none()
-            && !state.suspects.contains(resource.name())
-            && state.subscription.covers(resource)
-            && state.known.holds(resource, &state.subscription)
+        state.subscription.covers(resource) && sent.get(resource.name()).is_none()
     };
     let patched = state.known.patched_names();
     let patched = patched.filter_map(|name| set.entry(name));

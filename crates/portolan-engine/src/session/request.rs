@@ -50,12 +50,7 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
 
     session.locates |= !request.locators.is_empty();
     let trusted = distrusted(session, at).is_none();
-    let brought = match request.version.is_empty() {
-        true => Brought::Nothing,
-        // None of ours is as long.
-        false if request.version.len() > MAX_VERSION => Brought::Version(String::new()),
-        false => Brought::Version(request.version.clone()),
-    };
+    let brought = brought(request.version);
     let state = &mut session.types[at];
     state.begun = true;
     let had_wildcard = state.subscription.is_wildcard();
@@ -69,10 +64,10 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
         let wildcard = state.subscription.is_wildcard();
         state.owed.everything(wildcard);
         // That it has something stays true until it was answered, however often it starts over.
-        state.owed.even_nothing |= !request.version.is_empty() || !known.is_nothing();
+        state.owed.even_nothing |= brought != Brought::Nothing || !known.is_nothing();
         let reconnects = first && trusted && state.subscription.is_pure_wildcard();
-        if reconnects && !request.version.is_empty() {
-            state.owed.unless_at = Some(request.version);
+        if reconnects && let Brought::Version(version) = &brought {
+            state.owed.unless_at = Some(version.clone());
         }
     } else {
         note_known(state, &change, had_wildcard);
@@ -84,6 +79,15 @@ fn sotw(session: &mut Session, request: SotwRequest) -> Result<(), ProtocolError
     note_read(session, at, &change.added);
     tell_interest(session, at, change);
     Ok(())
+}
+
+/// What a version says of an earlier stream. One that is longer than any of ours is not kept: it matches none.
+fn brought(version: String) -> Brought {
+    match version.len() {
+        0 => Brought::Nothing,
+        1..=MAX_VERSION => Brought::Version(version),
+        _ => Brought::Version(String::new()),
+    }
 }
 
 fn distrusted(session: &Session, at: usize) -> Option<&Unsettled> {
@@ -349,5 +353,18 @@ fn tell_interest(session: &mut Session, at: usize, change: SubscriptionChange) {
             removed,
             wildcard: state.subscription.is_wildcard(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_version_that_is_none_of_ours_is_kept_that_there_is_one() {
+        assert_eq!(brought(String::new()), Brought::Nothing);
+        let version = |len| Brought::Version("x".repeat(len));
+        assert_eq!(brought("x".repeat(MAX_VERSION)), version(MAX_VERSION));
+        assert_eq!(brought("x".repeat(MAX_VERSION + 1)), version(0));
     }
 }
