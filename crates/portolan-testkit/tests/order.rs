@@ -7,7 +7,7 @@ use portolan_core::well_known::{
     VIRTUAL_HOST,
 };
 use portolan_core::{ResourceTypes, TypeUrl};
-use portolan_engine::Scope;
+use portolan_engine::{Scope, Transitions};
 use portolan_testkit::{EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
 
 fn all(shelf: &Shelf, revision: u32) {
@@ -183,6 +183,36 @@ fn c257_an_aggregate_cluster_comes_with_its_members() {
         let last = pair.client.received().last().expect("it was served");
         for name in ["aggregate", "m1", "m2"] {
             assert!(last.resources.get(name).is_some(), "{}", pair.transcript());
+        }
+    }
+}
+
+/// What refers to a change that waits waits with it, unless types are to go by themselves.
+#[test]
+fn listeners_wait_for_clusters_that_wait_unless_everything_goes_at_once() {
+    for (transitions, waits) in [
+        (Transitions::Ordered, true),
+        (Transitions::Immediate, false),
+    ] {
+        let shelf = Shelf::new();
+        shelf.put([fixture::static_cluster("a"), fixture::listener("l", "r")]);
+        let config = Setup::default_config().with_transitions(transitions);
+        let setup = Setup::default().with_config(config);
+        let mut pair = Pair::open(PlainClient::sotw().without_acks(), &shelf, setup);
+        pair.client.ask(&CLUSTER, [""; 0]);
+        pair.client.ask(&LISTENER, [""; 0]);
+        pair.drive();
+        shelf.put([fixture::static_cluster("a").revision(2)]);
+        pair.drive();
+        pair.skip();
+        shelf.put([
+            fixture::static_cluster("a").revision(3),
+            fixture::listener("l", "r").revision(2),
+        ]);
+        pair.drive();
+        match waits {
+            true => pair.expect_quiet(),
+            false => pair.expect(["< LDS v2 n4 [l@2]"]),
         }
     }
 }

@@ -564,33 +564,3 @@ fn a_change_that_goes_with_an_answer_is_paced() {
     pair.expect_quiet();
     assert!(pair.session().unwrap().is_holding());
 }
-
-/// What refers to a change that waits waits with it, unless types are to go by themselves.
-#[test]
-fn listeners_wait_for_clusters_that_wait_unless_everything_goes_at_once() {
-    for (transitions, waits) in [
-        (Transitions::Ordered, true),
-        (Transitions::Immediate, false),
-    ] {
-        let shelf = Shelf::new();
-        shelf.put([fixture::static_cluster("a"), fixture::listener("l", "r")]);
-        let config = Setup::default_config().with_transitions(transitions);
-        let setup = Setup::default().with_config(config);
-        let mut pair = Pair::open(PlainClient::sotw().without_acks(), &shelf, setup);
-        pair.client.ask(&CLUSTER, [""; 0]);
-        pair.client.ask(&LISTENER, [""; 0]);
-        pair.drive();
-        shelf.put([fixture::static_cluster("a").revision(2)]);
-        pair.drive();
-        pair.skip();
-        shelf.put([
-            fixture::static_cluster("a").revision(3),
-            fixture::listener("l", "r").revision(2),
-        ]);
-        pair.drive();
-        match waits {
-            true => pair.expect_quiet(),
-            false => pair.expect(["< LDS v2 n4 [l@2]"]),
-        }
-    }
-}
