@@ -31,6 +31,9 @@ pub(crate) enum Why {
     Asked,
     /// It was given up while a wildcard is on (C-167).
     GivenUp,
+    /// It was given up, and no wildcard is on, or one ended since: nothing is said of it but what is wanted by another
+    /// identifier.
+    Elsewhere,
     /// A resource that refers to it was sent (C-260). A name that does not exist is not owed for this.
     Reanswer,
 }
@@ -62,8 +65,14 @@ impl Owed {
         self.names.get(name) == Some(&Why::Asked)
     }
 
-    pub(crate) fn give_up(&mut self, name: Name) {
-        self.owe(name, Why::GivenUp);
+    pub(crate) fn give_up(&mut self, name: Name, wildcard: bool) {
+        self.owe(
+            name,
+            match wildcard {
+                true => Why::GivenUp,
+                false => Why::Elsewhere,
+            },
+        );
     }
 
     pub(crate) fn reanswer(&mut self, name: Name) {
@@ -86,11 +95,14 @@ impl Owed {
         }
     }
 
-    /// Only these are wanted still. Of what was given up something may be, by another identifier.
+    /// A wildcard ended, and only these are wanted still. Of what was given up under it something may be.
     pub(crate) fn keep_only(&mut self, wanted: impl Fn(&Name) -> bool) {
         let bytes = &mut self.bytes;
         self.names.retain(|name, why| {
-            let kept = *why == Why::GivenUp || wanted(name);
+            if *why == Why::GivenUp {
+                *why = Why::Elsewhere;
+            }
+            let kept = *why == Why::Elsewhere || wanted(name);
             *bytes -= if kept { 0 } else { name.len() };
             kept
         });
@@ -120,9 +132,10 @@ mod tests {
         owed.ask("abc".into());
         owed.ask("de".into());
         owed.reanswer("fgh".into());
-        owed.give_up("i".into());
+        owed.give_up("i".into(), true);
         assert_eq!(owed.bytes(), 9);
         owed.keep_only(|name| !["de", "i"].contains(&name.as_str()));
+        assert_eq!(owed.names[&Name::from("i")], Why::Elsewhere);
         assert_eq!(owed.bytes(), 7);
         owed.forget(&"abc".into());
         owed.forget(&"abc".into());

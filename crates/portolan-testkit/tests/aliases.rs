@@ -1,6 +1,6 @@
 //! What a client has by one identifier and asks for by another.
 
-use portolan_core::well_known::ROUTE;
+use portolan_core::well_known::{ROUTE, SECRET};
 use portolan_testkit::{Pair, PlainClient, Shelf, fixture};
 
 #[test]
@@ -96,4 +96,24 @@ fn what_is_given_up_before_a_wildcard_is_sent_where_it_is_wanted_by_another_iden
     pair.set_window(1);
     pair.drive();
     pair.expect(["> RDS -[x]", "> RDS -[*]", "< RDS n2 [n]", "> ACK RDS n2"]);
+}
+
+/// Of a secret that does not exist nothing is said, unless it is given up under a wildcard.
+#[test]
+fn c208_what_was_given_up_under_a_wildcard_that_ended_is_not_said_to_be_gone_under_the_next() {
+    let shelf = Shelf::new();
+    shelf.put([fixture::secret("t")]);
+    let mut pair = Pair::new(PlainClient::delta(), &shelf);
+    pair.client.subscribe(&SECRET, ["*", "s"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(0);
+    pair.client.unsubscribe(&SECRET, ["s"]);
+    pair.client.unsubscribe(&SECRET, ["*"]);
+    pair.client.subscribe(&SECRET, ["*"]);
+    pair.drive();
+    pair.skip();
+    pair.set_window(1);
+    pair.drive();
+    pair.expect(["< SDS n2 [t]", "> ACK SDS n2"]);
 }

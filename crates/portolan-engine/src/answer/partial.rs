@@ -196,7 +196,11 @@ impl<'a> Draft<'a> {
                 Why::Reanswer => {
                     self.put_all(name, |entry| entry.failure().is_none());
                 }
-                Why::GivenUp => self.given_up(name),
+                Why::GivenUp => {
+                    let gone = self.put_wanted_elsewhere(name);
+                    self.removed.extend(gone.into_iter().map(told));
+                }
+                Why::Elsewhere => drop(self.put_wanted_elsewhere(name)),
             }
         }
         self.removed.extend(self.now.stand_ins.iter().cloned());
@@ -215,9 +219,9 @@ impl<'a> Draft<'a> {
         count
     }
 
-    /// What was given up is sent again where it is still wanted, under a wildcard or by another identifier. Under a
-    /// wildcard it is gone otherwise (C-167).
-    fn given_up(&mut self, named: &'a Name) {
+    /// What was given up is sent again where it is still wanted, under a wildcard or by another identifier. Gives what is
+    /// not, which is gone under a wildcard (C-167).
+    fn put_wanted_elsewhere(&mut self, named: &'a Name) -> BTreeSet<&'a Name> {
         let (state, set) = (self.state, self.set);
         let mut gone = BTreeSet::from([named]);
         for resource in state.subscription.resolve(set, named) {
@@ -229,9 +233,7 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        if state.subscription.is_wildcard() {
-            self.removed.extend(gone.into_iter().map(told));
-        }
+        gone
     }
 
     /// A name that was asked for and does not exist, or is not known to exist yet.

@@ -51,8 +51,8 @@ impl Line {
             distrust = before.judge.unsettled();
         }
         let mut judge = Judge::new(rules, distrust);
-        if let Some((_, contents)) = store.1.newest() {
-            judge.published(None, &contents);
+        if let Some((generation, contents)) = store.1.newest() {
+            judge.published(None, generation, &contents);
         }
         Self {
             view: store.1.open(Waker::from(Arc::clone(&woken))),

@@ -207,11 +207,13 @@ impl World {
                 }
             }
         }
-        for line in &mut self.lines {
-            line.judge().published(Some(&before), &self.published);
-        }
         for store in &mut self.stores {
             store.publish(&before, &self.published, rebuild);
+        }
+        for line in &mut self.lines {
+            if let Some((generation, contents)) = self.stores[line.store].newest() {
+                line.judge().published(Some(&before), generation, &contents);
+            }
         }
     }
 

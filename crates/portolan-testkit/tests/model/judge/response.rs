@@ -37,12 +37,12 @@ impl Judge {
         let changed = self.types[at].changed(at, contents);
         let (fresh, touched) = match full_state {
             true => self.check_full_state(reply, &changed, contents)?,
-            false => self.check_partial(reply, &told, &changed, contents)?,
+            false => self.check_partial(reply, &told, &changed, (generation, contents))?,
         };
         if !self.rules.whole {
             self.types[at].release(&changed);
         }
-        self.note(reply, touched, full_state);
+        self.note(reply, generation, touched, full_state);
         if at == CDS {
             self.owe_endpoints(reply.nonce, &fresh);
         }
@@ -112,7 +112,7 @@ impl Judge {
         reply: &Reply,
         told: &Touched,
         changed: &BTreeSet<usize>,
-        contents: &Contents,
+        (generation, contents): (u64, &Contents),
     ) -> Result<(Vec<(usize, Content)>, Touched), String> {
         let at = reply.at;
         let ty = &self.types[at];
@@ -128,11 +128,12 @@ impl Judge {
         if ty.claims_all(at, contents) && !again {
             return Err("the client has this version (C-086)".to_owned());
         }
+        let returned = told.keys().filter(|n| ty.has_returned(n, generation));
+        let returned: BTreeSet<_> = returned.copied().collect();
         let is_hit = |batch: &&Batch| {
-            let returned = told.keys().filter(|n| ty.lapsed.contains(n));
             let mut changed = changed
                 .iter()
-                .chain(returned)
+                .chain(&returned)
                 .filter(|n| batch.contains(**n));
             changed.any(|n| !self.rules.whole || told.contains_key(n))
         };
@@ -146,25 +147,20 @@ impl Judge {
             let released = ty.batches.iter().filter(|batch| batch.released);
             let mut hit = released.chain(hit.iter().copied());
             let mate = hit.any(|batch| batch.contains(*number));
-            let returned = ty.lapsed.contains(number);
-            if !owed && !mate && !returned && !changed.contains(number) {
+            if !owed && !mate && !returned.contains(number) && !changed.contains(number) {
                 return Err(format!("{number} has no reason"));
             }
             if !owed && !mate && !reply.changed && !ty.begins {
                 return Err(format!("{number} was not asked for"));
             }
         }
-        if self.rules.whole
-            && reply.changed
-            && changed.is_empty()
-            && !told.keys().any(|n| ty.lapsed.contains(n))
-        {
+        if self.rules.whole && reply.changed && changed.is_empty() && returned.is_empty() {
             return Err("nothing changed".to_owned());
         }
         if let Some(number) = self
             .rules
             .whole
-            .then(|| self.left_behind(at, &hit, told, &changed, contents))
+            .then(|| self.left_behind(at, &hit, told, (&changed, &returned), contents))
             .flatten()
         {
             return Err(format!(
@@ -214,7 +210,7 @@ impl Judge {
         at: usize,
         hit: &[&Batch],
         told: &Touched,
-        changed: &BTreeSet<usize>,
+        (changed, returned): (&BTreeSet<usize>, &BTreeSet<usize>),
         contents: &Contents,
     ) -> Option<usize> {
         let ty = &self.types[at];
@@ -225,7 +221,6 @@ impl Judge {
             !(gone && given_up) || self.tells_removals(at)
         };
         let counts = |batch: &&&Batch| {
-            let returned = told.keys().filter(|n| ty.lapsed.contains(n));
             let mut news = changed.iter().chain(returned).filter(is_change);
             news.any(|n| batch.contains(*n))
         };
@@ -246,7 +241,7 @@ impl Judge {
         }
     }
 
-    fn note(&mut self, reply: &Reply, touched: Touched, full_state: bool) {
+    fn note(&mut self, reply: &Reply, generation: u64, touched: Touched, full_state: bool) {
         let whole = self.rules.whole || full_state;
         let ty = &mut self.types[reply.at];
         ty.newest = Some(reply.nonce);
@@ -273,7 +268,9 @@ impl Judge {
             ty.must.remove(&number);
         }
         // A client that asked is answered by it; one that has the host keeps that until it is told that it is gone.
-        ty.lapsed.extend(&reply.bodyless);
+        let bodyless = reply.bodyless.iter();
+        ty.lapsed
+            .extend(bodyless.map(|number| (*number, generation)));
         for number in touched.keys() {
             ty.told_by.insert(*number, reply.nonce);
         }

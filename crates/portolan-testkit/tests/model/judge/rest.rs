@@ -9,8 +9,13 @@ use super::{Distrust, Judge, UNREAD};
 use crate::content::{Contents, KINDS, Missing, TYPES, is_referenced, of_type};
 
 impl Judge {
-    /// `contents` are published now, in place of `before`.
-    pub(crate) fn published(&mut self, before: Option<&Contents>, contents: &Contents) {
+    /// `contents` are published now as this generation, in place of `before`.
+    pub(crate) fn published(
+        &mut self,
+        before: Option<&Contents>,
+        generation: u64,
+        contents: &Contents,
+    ) {
         for at in 0..TYPES {
             // A turn may still look at the one before, and find that a name needs no answer.
             let looked_at = before.into_iter();
@@ -22,7 +27,7 @@ impl Judge {
             // If no turn has looked at it, they are answered after all.
             ty.may.extend(needless);
             // Where nothing is said of what is gone, or not the client's any more, its return is news.
-            ty.lapse_uncovered(at, contents, tells_removals);
+            ty.lapse_uncovered(at, (generation, contents), tells_removals);
         }
     }
 
@@ -50,7 +55,7 @@ impl Judge {
             let changed = self.untold(at, contents);
             let tells_removals = self.tells_removals(at);
             let ty = &mut self.types[at];
-            ty.lapse_uncovered(at, contents, tells_removals);
+            ty.lapse_uncovered(at, (generation, contents), tells_removals);
             ty.may.clear();
             ty.may_all = false;
             ty.begins = false;
@@ -147,7 +152,12 @@ impl Judge {
 impl Type {
     /// What is there and not the client's any more, as an error under a wildcard, was not told to be gone; nor was, where
     /// that is told of others, an error that said as much.
-    fn lapse_uncovered(&mut self, at: usize, contents: &Contents, tells_removals: bool) {
+    fn lapse_uncovered(
+        &mut self,
+        at: usize,
+        (generation, contents): (u64, &Contents),
+        tells_removals: bool,
+    ) {
         let wants = &self.wants;
         let is_covered = |n: usize| {
             let content = contents.get(&(at, n));
@@ -159,7 +169,9 @@ impl Type {
         };
         let untold = self.told.iter().filter(|(_, told)| goes_untold(told));
         let untold = untold.map(|(number, _)| *number);
-        self.lapsed.extend(untold.filter(|n| !is_covered(*n)));
+        for number in untold.filter(|n| !is_covered(*n)) {
+            self.lapsed.entry(number).or_insert(generation);
+        }
     }
 
     /// Whether the client has rejected something that it is still to have.

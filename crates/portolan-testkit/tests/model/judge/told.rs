@@ -80,8 +80,8 @@ pub(super) struct Type {
     pub(super) told: BTreeMap<usize, Told>,
     /// The response that spoke of a name last.
     pub(super) told_by: BTreeMap<usize, u64>,
-    /// Names that were gone once without being told: whenever they are sent, they may have returned.
-    pub(super) lapsed: BTreeSet<usize>,
+    /// Names that were gone without being told, and from which publication on: when a later one has them, they returned.
+    pub(super) lapsed: BTreeMap<usize, u64>,
     /// What may be sent, changed or not.
     pub(super) may: BTreeSet<usize>,
     pub(super) may_all: bool,
@@ -175,6 +175,12 @@ impl Type {
         claimed.is_some_and(|claimed| all().eq(claimed.iter().copied()))
     }
 
+    /// Whether a name that this publication has was gone before.
+    pub(super) fn has_returned(&self, number: &usize, generation: u64) -> bool {
+        let gone = self.lapsed.get(number);
+        gone.is_some_and(|gone| *gone < generation)
+    }
+
     /// Forgets what is not wanted any more.
     pub(super) fn prune(&mut self, at: usize) {
         let wants = &self.wants;
@@ -183,7 +189,7 @@ impl Type {
             _ => wants.covers_name(*number),
         });
         let told = &self.told;
-        self.lapsed.retain(|number| told.contains_key(number));
+        self.lapsed.retain(|number, _| told.contains_key(number));
     }
 
     /// All of this is to be answered, whatever the client has.
