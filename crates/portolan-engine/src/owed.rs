@@ -65,14 +65,12 @@ impl Owed {
         self.names.get(name) == Some(&Why::Asked)
     }
 
-    pub(crate) fn give_up(&mut self, name: Name, wildcard: bool) {
-        self.owe(
-            name,
-            match wildcard {
-                true => Why::GivenUp,
-                false => Why::Elsewhere,
-            },
-        );
+    pub(crate) fn give_up(&mut self, name: Name) {
+        self.owe(name, Why::GivenUp);
+    }
+
+    pub(crate) fn seek_elsewhere(&mut self, name: Name) {
+        self.owe(name, Why::Elsewhere);
     }
 
     pub(crate) fn reanswer(&mut self, name: Name) {
@@ -132,7 +130,7 @@ mod tests {
         owed.ask("abc".into());
         owed.ask("de".into());
         owed.reanswer("fgh".into());
-        owed.give_up("i".into(), true);
+        owed.give_up("i".into());
         assert_eq!(owed.bytes(), 9);
         owed.keep_only(|name| !["de", "i"].contains(&name.as_str()));
         assert_eq!(owed.names[&Name::from("i")], Why::Elsewhere);

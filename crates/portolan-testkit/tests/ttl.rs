@@ -172,20 +172,25 @@ fn c303_a_refresh_that_cannot_be_sent_is_due_once() {
     assert_eq!(pair.client.received().len(), 1);
 }
 
-#[test]
-fn c297_a_change_that_has_to_wait_is_not_sent_by_a_refresh() {
+/// A client that has `a`, whose change waits because the response with `b` is not read.
+fn with_a_change_that_waits(client: PlainClient, setup: Setup) -> Pair<PlainClient> {
     let shelf = Shelf::new();
     let brief = |revision| fixture::runtime("a").revision(revision).ttl(SECOND * 4);
     shelf.put([brief(1)]);
-    let mut pair = Pair::open(PlainClient::delta(), &shelf, announcing());
-    pair.client.subscribe(&RUNTIME, ["a", "b"]);
+    let mut pair = Pair::open(client, &shelf, setup);
+    pair.client.want(&RUNTIME, ["a", "b"]);
     pair.drive();
     pair.client.set_acks(false);
     shelf.put([fixture::runtime("b")]);
     pair.drive();
     pair.skip();
-    // The response with `b` is not read, so the change of `a` waits.
     shelf.put([brief(2)]);
+    pair
+}
+
+#[test]
+fn c297_a_change_that_has_to_wait_is_not_sent_by_a_refresh() {
+    let mut pair = with_a_change_that_waits(PlainClient::delta(), announcing());
     pair.advance(SECOND * 2);
     pair.expect(["-- 2s", "< RTDS n3 [] ~[a~4s]"]);
     pair.advance(SECOND * 3);
@@ -196,17 +201,7 @@ fn c297_a_change_that_has_to_wait_is_not_sent_by_a_refresh() {
 
 #[test]
 fn c297_nor_by_one_that_sends_the_whole_resource() {
-    let shelf = Shelf::new();
-    let brief = |revision| fixture::runtime("a").revision(revision).ttl(SECOND * 4);
-    shelf.put([brief(1)]);
-    let mut pair = Pair::open(PlainClient::sotw(), &shelf, envoy());
-    pair.client.ask(&RUNTIME, ["a", "b"]);
-    pair.drive();
-    pair.client.set_acks(false);
-    shelf.put([fixture::runtime("b")]);
-    pair.drive();
-    pair.skip();
-    shelf.put([brief(2)]);
+    let mut pair = with_a_change_that_waits(PlainClient::sotw(), envoy());
     pair.advance(SECOND * 4);
     pair.expect_quiet();
     pair.advance(SECOND);
@@ -231,20 +226,27 @@ fn c295_everything_is_not_sent_for_a_refresh_while_some_of_it_is_rejected() {
     pair.expect_quiet();
 }
 
-#[test]
-fn c295_a_refresh_of_clusters_does_not_send_a_change_that_has_to_wait() {
+/// A cluster that lives for four seconds.
+fn living(revision: u32) -> fixture::Fixture {
+    let cluster = fixture::static_cluster("a").revision(revision);
+    cluster.ttl(SECOND * 4)
+}
+
+/// A client that has that cluster at 1, and to which 2 is published, which it does not acknowledge.
+fn with_a_cluster_that_changes() -> (Shelf, Pair<PlainClient>) {
     let shelf = Shelf::new();
-    let living = |revision| {
-        fixture::static_cluster("a")
-            .revision(revision)
-            .ttl(SECOND * 4)
-    };
     shelf.put([living(1)]);
     let mut pair = Pair::open(PlainClient::sotw(), &shelf, announcing());
     pair.client.ask(&CLUSTER, [""; 0]);
     pair.drive();
     pair.client.set_acks(false);
     shelf.put([living(2)]);
+    (shelf, pair)
+}
+
+#[test]
+fn c295_a_refresh_of_clusters_does_not_send_a_change_that_has_to_wait() {
+    let (shelf, mut pair) = with_a_cluster_that_changes();
     pair.drive();
     pair.skip();
     shelf.put([living(3)]);
@@ -256,18 +258,7 @@ fn c295_a_refresh_of_clusters_does_not_send_a_change_that_has_to_wait() {
 
 #[test]
 fn c295_a_refresh_of_clusters_waits_for_no_acknowledgement() {
-    let shelf = Shelf::new();
-    let living = |revision| {
-        fixture::static_cluster("a")
-            .revision(revision)
-            .ttl(SECOND * 4)
-    };
-    shelf.put([living(1)]);
-    let mut pair = Pair::open(PlainClient::sotw(), &shelf, announcing());
-    pair.client.ask(&CLUSTER, [""; 0]);
-    pair.drive();
-    pair.client.set_acks(false);
-    shelf.put([living(2)]);
+    let (_, mut pair) = with_a_cluster_that_changes();
     pair.advance(SECOND * 2);
     let reasons = pair.client.received().iter().map(|r| r.reason);
     let expected = [Reason::Owed, Reason::Changed, Reason::Refresh];

@@ -72,6 +72,9 @@ fn what_only_grew_or_changed_keeps_all() {
     assert!(before.keeps_all_of(&before) && more.keeps_all_of(&before));
     assert!(!less.keeps_all_of(&before) && !less.keeps_all_of(&more));
     assert!(!before.keeps_all_of(&more) && more.keeps_all_of(&less));
+    // Whichever it was edited from.
+    let alone = ResourceSet::new([resource("a", 1)]).unwrap();
+    assert!(less.keeps_all_of(&alone) && !alone.keeps_all_of(&before));
 }
 
 #[test]

@@ -273,10 +273,12 @@ fn owe_delta(state: &mut TypeState, change: &SubscriptionChange) {
     for name in &change.removed {
         // What is still wanted otherwise is answered, because a client may drop it with the name.
         let subscription = &state.subscription;
-        let wildcard = subscription.is_wildcard();
-        match wildcard || state.known.has_linked(name, subscription) {
-            true => state.owed.give_up(name.clone(), wildcard),
-            false => state.owed.forget(name),
+        if subscription.is_wildcard() {
+            state.owed.give_up(name.clone());
+        } else if state.known.has_linked(name, subscription) {
+            state.owed.seek_elsewhere(name.clone());
+        } else {
+            state.owed.forget(name);
         }
     }
     change

@@ -4,7 +4,7 @@ use std::time::Duration;
 use portolan_core::{Name, Snapshot};
 use portolan_engine::{Event, Request, Response, SafeTimes, Transitions, Variant};
 use portolan_testkit::fixture::{self, Fixture};
-use portolan_testkit::{Client, EnvoyClient, EnvoyMux, Pair, Setup, Shelf};
+use portolan_testkit::{Client, EnvoyClient, EnvoyMux, Pair, PlainClient, Setup, Shelf};
 
 /// How long connections of old listeners go on in these tests.
 pub(crate) const DRAIN: Duration = Duration::from_secs(30);
@@ -20,6 +20,12 @@ pub(crate) fn times() -> SafeTimes {
 /// Streams with safe transitions.
 pub(crate) fn setup() -> Setup {
     let config = Setup::default_config().with_transitions(Transitions::Safe(times()));
+    Setup::default().with_config(config)
+}
+
+/// Streams without them.
+pub(crate) fn in_order() -> Setup {
+    let config = Setup::default_config().with_transitions(Transitions::Ordered);
     Setup::default().with_config(config)
 }
 
@@ -153,6 +159,19 @@ pub(crate) fn leading_to(cluster: &str) -> Vec<Fixture> {
         fixture::listener("l", "r"),
         fixture::route("r", [cluster]),
     ]
+}
+
+/// These clusters, with endpoints, and a listener that leads to one of them by itself.
+pub(crate) fn inline(kept: &[&str], to: &str) -> Vec<Fixture> {
+    let clusters = kept.iter().map(|name| fixture::cluster(*name));
+    let endpoints = kept.iter().map(|name| fixture::endpoints(*name, "1"));
+    let listener = fixture::tcp_listener("l").leads_to(to);
+    clusters.chain(endpoints).chain([listener]).collect()
+}
+
+/// A client of each variant that does as it is told.
+pub(crate) fn both() -> [PlainClient; 2] {
+    [PlainClient::sotw(), PlainClient::delta()]
 }
 
 /// An Envoy that serves this.

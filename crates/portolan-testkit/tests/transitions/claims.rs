@@ -98,22 +98,9 @@ impl Back {
     }
 }
 
-fn both() -> [PlainClient; 2] {
-    [PlainClient::sotw(), PlainClient::delta()]
-}
-
 /// What leads to `a`, and leads to `b` when the client is back.
 fn to_another(client: PlainClient) -> Back {
     Back::from(client, leading_to("a"), &["r"]).to(leading_to("b"))
-}
-
-/// A cluster with endpoints, and a listener that leads to it by itself.
-fn inline(cluster: &str) -> Vec<Fixture> {
-    vec![
-        fixture::cluster(cluster),
-        fixture::endpoints(cluster, "1"),
-        fixture::tcp_listener("l").leads_to(cluster),
-    ]
 }
 
 /// What else the client has it may still ask for, within the first second.
@@ -154,7 +141,7 @@ fn what_a_client_that_came_back_asks_for_late_keeps_its_cluster_too() {
 #[test]
 fn b28_a_client_that_never_asks_for_clusters_is_told_what_leads_to_them_in_the_end() {
     for client in both() {
-        let mut back = Back::from(client, inline("a"), &[]).to(inline("b"));
+        let mut back = Back::from(client, inline(&["a"], "a"), &[]).to(inline(&["b"], "b"));
         back.ask(&ENDPOINT, &["a"]);
         back.ask(&LISTENER, &[]);
         back.pair.advance(times().hold() - secs(1));
@@ -221,9 +208,9 @@ fn a_table_that_a_client_which_came_back_asks_for_later_waits_for_its_cluster() 
 #[test]
 fn what_a_client_that_came_back_has_by_the_wildcard_waits_and_keeps_its_cluster() {
     for client in both() {
-        let mut next = inline("b");
+        let mut next = inline(&["b"], "b");
         let late = next.remove(1);
-        let mut back = Back::from(client, inline("a"), &[]).to(next);
+        let mut back = Back::from(client, inline(&["a"], "a"), &[]).to(next);
         back.ask(&CLUSTER, &[]);
         back.ask(&ENDPOINT, &["a", "b"]);
         back.ask(&LISTENER, &[]);
@@ -247,8 +234,8 @@ fn what_a_client_that_came_back_has_by_the_wildcard_waits_and_keeps_its_cluster(
 /// Nobody knows to where its listeners led, and they may drain.
 #[test]
 fn a_version_of_listeners_that_is_not_remembered_keeps_clusters_as_long_as_they_drain() {
-    let back = Back::from(PlainClient::sotw(), inline("a"), &[]);
-    let mut back = back.to(inline("b"));
+    let back = Back::from(PlainClient::sotw(), inline(&["a"], "a"), &[]);
+    let mut back = back.to(inline(&["b"], "b"));
     back.ask(&CLUSTER, &[]);
     back.ask(&ENDPOINT, &["a", "b"]);
     back.ask_with(&LISTENER, &[], "unknown");

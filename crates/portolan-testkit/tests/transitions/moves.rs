@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use portolan_core::well_known::{CLUSTER, ENDPOINT, ROUTE};
-use portolan_engine::{Event, Release, Transitions};
-use portolan_testkit::{EnvoyMux, Pair, PlainClient, Setup, Shelf, fixture};
+use portolan_engine::{Event, Release};
+use portolan_testkit::{EnvoyMux, Pair, PlainClient, Shelf, fixture};
 
 use crate::bed::*;
 
@@ -250,15 +250,19 @@ fn what_was_rejected_beside_something_that_was_replaced_since_is_sent_again() {
 
 /// The table that was good is what the client goes on with, though it rejected the response.
 #[test]
-fn what_was_rejected_beside_something_that_is_gone_since_is_sent_again() {
-    for kind in EnvoyMux::ALL {
+fn what_was_rejected_beside_something_that_is_gone_or_given_up_since_is_sent_again() {
+    for (kind, gone) in EnvoyMux::ALL
+        .into_iter()
+        .flat_map(|kind| [(kind, true), (kind, false)])
+    {
         let (shelf, mut pair) = serving(kind, leading_to("a"));
         let mut next = leading_to("b");
         next[2] = fixture::listener("l", "q");
         next[3] = fixture::route("q", ["b"]);
         let mut more = next.clone();
-        more.push(fixture::listener("m", "s"));
-        more.push(fixture::route("s", ["b"]).bad());
+        let bad = fixture::route("s", ["b"]).bad();
+        more.extend([fixture::listener("m", "s"), bad.clone()]);
+        next.extend((!gone).then_some(bad));
         publish(&shelf, more);
         pair.drive();
         publish(&shelf, next);
@@ -518,10 +522,8 @@ fn listeners_that_replace_each_other_change_at_once() {
 /// Without transitions the same change loses requests, or these tests would show nothing.
 #[test]
 fn in_order_alone_requests_are_lost() {
-    let config = Setup::default_config().with_transitions(Transitions::Ordered);
-    let in_order = Setup::default().with_config(config);
     for kind in EnvoyMux::ALL {
-        let (shelf, mut pair) = serving_with(kind, in_order.clone(), leading_to("a"));
+        let (shelf, mut pair) = serving_with(kind, in_order(), leading_to("a"));
         publish(&shelf, leading_to("b"));
         pair.drive();
         assert!(!pair.client.faults.is_empty(), "{kind:?}");

@@ -26,10 +26,6 @@ fn shelf(cluster: &str) -> Shelf {
     shelf
 }
 
-fn both() -> [PlainClient; 2] {
-    [PlainClient::sotw(), PlainClient::delta()]
-}
-
 fn table(pair: &Pair<PlainClient>) -> String {
     let body = pair.client.held(&ROUTE)["r"].body();
     String::from_utf8(body.to_vec()).expect("bodies of fixtures are texts")

@@ -14,7 +14,7 @@ fn is_settled(events: &[Event]) -> bool {
 
 #[test]
 fn a_route_that_waits_is_not_settled() {
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
+    for client in both() {
         let shelf = Shelf::new();
         publish(&shelf, leading_to("a"));
         let mut pair = Pair::open(client, &shelf, setup());

@@ -6,14 +6,6 @@ use portolan_testkit::{EnvoyMux, Pair, PlainClient, Shelf};
 
 use crate::bed::*;
 
-/// These clusters, with endpoints, and a listener that leads to one of them by itself.
-fn inline(kept: &[&str], to: &str) -> Vec<Fixture> {
-    let clusters = kept.iter().map(|name| fixture::cluster(*name));
-    let endpoints = kept.iter().map(|name| fixture::endpoints(*name, "1"));
-    let listener = fixture::tcp_listener("l").leads_to(to);
-    clusters.chain(endpoints).chain([listener]).collect()
-}
-
 /// Says of the listener that it is not known yet what it is.
 fn forget_the_listener(shelf: &Shelf) {
     shelf.edit(|snapshot| {
@@ -67,7 +59,7 @@ fn so_does_any_cluster_for_a_listener_that_was_not_known_meanwhile() {
 
 /// Clients that ask for everything by wildcard, without listeners as yet.
 fn without_listeners(shelf: &Shelf) -> [Pair<PlainClient>; 2] {
-    [PlainClient::sotw(), PlainClient::delta()].map(|client| {
+    both().map(|client| {
         let mut pair = Pair::open(client, shelf, setup());
         pair.client.want(&CLUSTER, []);
         pair.client.want(&ENDPOINT, ["a", "b"]);
@@ -142,7 +134,7 @@ fn a_cluster_stays_until_the_client_knows_that_what_it_has_by_an_alias_is_gone()
 /// What leads away from it waits behind a response that the client has not read, and then for the client itself.
 #[test]
 fn a_cluster_stays_until_what_leads_away_from_it_was_sent_and_accepted() {
-    for client in [PlainClient::sotw(), PlainClient::delta()] {
+    for client in both() {
         let shelf = Shelf::new();
         let clusters = || [fixture::static_cluster("a"), fixture::static_cluster("b")];
         publish(
@@ -188,25 +180,5 @@ fn a_rejection_that_comes_later_keeps_nothing_longer() {
         pair.advance(times().grace() - secs(1));
         expect_only(&pair, "b");
         assert_eq!(rejections(&pair.take_events()), 1);
-    }
-}
-
-/// What was bad is still there, and the client asks for it no longer.
-#[test]
-fn what_was_rejected_beside_something_that_was_given_up_since_is_sent_again() {
-    for kind in EnvoyMux::ALL {
-        let (shelf, mut pair) = serving(kind, leading_to("a"));
-        let mut next = leading_to("b");
-        next[2] = fixture::listener("l", "q");
-        next[3] = fixture::route("q", ["b"]);
-        next.push(fixture::route("s", ["b"]).bad());
-        let mut more = next.clone();
-        more.push(fixture::listener("m", "s"));
-        publish(&shelf, more);
-        pair.drive();
-        publish(&shelf, next);
-        pair.advance(DRAIN + secs(60));
-        expect_only(&pair, "b");
-        assert_eq!(rejections(&pair.take_events()), 1, "{kind:?}");
     }
 }

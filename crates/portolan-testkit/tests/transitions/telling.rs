@@ -2,9 +2,9 @@
 
 use portolan_core::well_known::{CLUSTER, ROUTE};
 use portolan_core::{Name, TypeUrl};
-use portolan_engine::{Emptiness, Event, Release, Retention, Transitions};
+use portolan_engine::{Emptiness, Event, Release, Retention};
+use portolan_testkit::EnvoyMux;
 use portolan_testkit::fixture::{self, Fixture};
-use portolan_testkit::{EnvoyMux, Setup};
 
 use crate::bed::*;
 
@@ -169,10 +169,8 @@ fn a_cluster_that_has_endpoints_is_not_told_to_have_none() {
 /// Without transitions nothing is known of what clusters are for.
 #[test]
 fn in_order_alone_nothing_is_told_of_empty_clusters() {
-    let config = Setup::default_config().with_transitions(Transitions::Ordered);
-    let in_order = Setup::default().with_config(config);
     for kind in EnvoyMux::ALL {
-        let (shelf, mut pair) = serving_with(kind, in_order.clone(), leading_to("a"));
+        let (shelf, mut pair) = serving_with(kind, in_order(), leading_to("a"));
         let none: Vec<Fixture> = vec![fixture::no_endpoints("a")];
         shelf.put(none);
         pair.drive();
